@@ -1,0 +1,88 @@
+# Everything happens in ./.venv. The first target installs what it needs; later ones need no network.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+# PIP_QUIET= shows what pip does.
+PIP_QUIET ?= -qq
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(PY) -m pip install $(PIP_QUIET) -c constraints.txt
+EDITABLE := $(PIP) --no-build-isolation -e
+DEV_EXTRAS := ".[dev,avalanche]"
+# The exact pin: a looser requirement may fetch another, far larger build.
+TORCH := $(shell sed -n 's/^torch==.*/&/p' constraints.txt)
+# A stamp is valid for one content of these two files.
+KEY := $(shell cat pyproject.toml constraints.txt | cksum | cut -d ' ' -f 1)
+BASE := $(VENV)/.stamp-base-$(KEY)
+DEV := $(VENV)/.stamp-dev-$(KEY)
+DOCS := $(VENV)/.stamp-docs-$(KEY)
+# Two makes at once install one after the other, where flock exists.
+LOCK := $(if $(shell command -v flock),flock Makefile)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv install demo test check format bench docs clean
+
+help:
+	@echo 'make demo     train SFFA, FFA and back-propagation on digits, write a page'
+	@echo 'make test     tests and doctests'
+	@echo 'make check    formatting, lint, types, import contracts'
+	@echo 'make format   format and fix what ruff can fix'
+	@echo 'make bench    speed and memory'
+	@echo 'make docs     the documentation, into site/'
+	@echo 'make install  the environment for development, in .venv'
+	@echo 'make venv     the environment for use only, in .venv'
+	@echo 'make clean    remove .venv and everything generated'
+
+venv: $(BASE)
+
+install: $(DEV)
+
+demo: $(BASE)
+	@$(VENV)/bin/sffa demo
+
+bench: $(BASE)
+	@$(VENV)/bin/sffa bench
+
+test: $(DEV)
+	@$(PY) -m pytest
+
+check: $(DEV)
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+format: $(DEV)
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+docs: $(DOCS)
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	@echo 'site/index.html'
+
+clean:
+	rm -rf $(VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call once,what,commands): install and stamp, unless another make just did.
+define once
+@$(LOCK) sh -c 'test ! -e $@ || exit 0; \
+  echo "installing $(1) (once)…"; \
+  { $(2); } && touch $@ || \
+  { echo "error: the installation failed; for the details: make PIP_QUIET= $(MAKECMDGOALS)" >&2; exit 1; }'
+endef
+
+$(BASE): | $(VENV)/bin/pip
+	$(call once,sffa,$(PIP) $(TORCH) && $(PIP) hatchling editables && $(EDITABLE) .)
+
+$(DEV): $(BASE)
+	$(call once,the development tools,$(EDITABLE) $(DEV_EXTRAS))
+
+$(DOCS): $(BASE)
+	$(call once,the documentation tools,$(EDITABLE) ".[docs]")
+
+$(VENV)/bin/pip:
+	@for python in $(PYTHON) python3.11 python3; do \
+	  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  exec $(LOCK) $$python -m venv $(VENV); \
+	done; \
+	echo 'error: Python 3.11 or newer is needed; install it, or name it: make PYTHON=/path/to/python' >&2; \
+	exit 1

@@ -1,0 +1,1 @@
+"""Looking into a trained network: sparsity, usage, probability surfaces, update dynamics."""

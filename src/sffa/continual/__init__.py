@@ -1,0 +1,1 @@
+"""Learning over time: scenarios, streams, strategies (one file each), metrics, the loop."""

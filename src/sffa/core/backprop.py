@@ -1,0 +1,132 @@
+"""The back-propagation baseline: a multilayer perceptron behind the same contract."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sffa.core.config import Strict, build
+from sffa.core.growth import Growth, grow
+from sffa.core.layers import uniform
+from sffa.core.learner import Array, Learner, Task
+from sffa.core.seeds import generator
+
+if TYPE_CHECKING:
+    from sffa.core.trainer import Trainer
+
+
+class BackpropConfig(Strict):
+    """The baseline of the paper: ReLU, cross-entropy, hidden layers as wide as the others'."""
+
+    inputs: int = Field(ge=1, description="features of an example")
+    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1, description="layer widths")
+    seed: int = Field(default=0, ge=0, description="of the weights")
+
+
+class Backprop(Learner):
+    """A multilayer perceptron with one output a class, or one head a task.
+
+    The output grows with the classes met; a class not met is never predicted. Classes added with
+    a task have a head of their own, and only that head's outputs compete.
+
+    Examples
+    --------
+    >>> import torch, sffa
+    >>> net = sffa.Backprop(4, hidden=(8,), classes=range(3))
+    >>> net.predict(torch.ones(2, 4)).shape
+    torch.Size([2])
+    """
+
+    heads: nn.ModuleDict
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Iterable[int] = (1400, 1400),
+        classes: Iterable[int] = (),
+        seed: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(inputs)
+        self.config = build(
+            BackpropConfig, inputs=inputs, hidden=tuple(hidden), seed=seed, **options
+        )
+        widths = [inputs, *self.config.hidden]
+        self.body = nn.Sequential()
+        for number, (fan_in, width) in enumerate(pairwise(widths)):
+            self.body.append(_linear(fan_in, width, generator(seed, "backprop", number)))
+            self.body.append(nn.ReLU())
+        self.heads = nn.ModuleDict()
+        known = list(classes)
+        if known:
+            self.add_classes(known)
+
+    def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
+        """Give the mean cross-entropy over the classes met, or over those of each one's task."""
+        column = self.columns(y)
+        candidates = self.candidates(len(column), task)
+        target = (candidates == column[:, None]).int().argmax(dim=1)
+        return F.cross_entropy(self.outputs(x, task), target)
+
+    def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Give the logits (batch, candidates); where an example has no candidate, -inf."""
+        hidden: Tensor = self.body(self.prepare(x))
+        if task is None:
+            return self._head(None, hidden)
+        candidates = self.candidates(len(hidden), task)
+        tasks = torch.as_tensor(task, device=self.device).reshape(-1).expand(len(hidden))
+        present = torch.unique(tasks).tolist()
+        if len(present) == 1:
+            return self._head(present[0], hidden)
+        logits = hidden.new_full(candidates.shape, -torch.inf)
+        for number in present:
+            rows = tasks == number
+            answer = self._head(number, hidden[rows])
+            logits[rows, : answer.shape[1]] = answer
+        return logits
+
+    def save(self, path: str | os.PathLike[str], trainer: Trainer | None = None) -> None:
+        """Write the network to a safetensors file, with the trainer's state when given."""
+        from sffa.core.storage import save
+
+        save(path, self, trainer)
+
+    def _head(self, task: int | None, hidden: Tensor) -> Tensor:
+        head = self.heads["all" if task is None else str(task)]
+        assert isinstance(head, nn.Linear)
+        return F.linear(hidden, head.weight, head.bias)
+
+    def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
+        key = "all" if task is None else str(task)
+        fan_in = self.config.hidden[-1]
+        count = len(self.classes) if task is None else len(self.tasks[task])
+        rng = generator(self.config.seed, f"head {key}", count)
+        fresh = _linear(fan_in, count, rng).to(self.device)
+        if key not in self.heads:
+            self.heads[key] = fresh
+            return [Growth(f"heads.{key}.{n}", None, p) for n, p in fresh.named_parameters()]
+        head = self.heads[key]
+        growths = []
+        for name, parameter in list(head.named_parameters()):
+            values = getattr(fresh, name).detach()
+            places = tuple(torch.arange(size) for size in parameter.shape)
+            growth = grow(parameter, values, places, f"heads.{key}.{name}")
+            setattr(head, name, growth.new)
+            growths.append(growth)
+        return growths
+
+
+def _linear(fan_in: int, width: int, rng: Any) -> nn.Linear:
+    """Make a linear layer with torch's default distribution, drawn from our generator."""
+    layer = nn.Linear(fan_in, width, device="meta").to_empty(device="cpu")
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.copy_(uniform(rng, fan_in**-0.5, *parameter.shape))
+    return layer

@@ -1,0 +1,38 @@
+"""Label codes: the vector that stands for a class and is appended to the input."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError
+
+_TRIES = 10_000
+
+
+def symba_code(label: int, taken: Tensor, size: int, density: float, seed: int) -> Tensor:
+    """Draw Bernoulli(density) bits for a class, different from the rows of ``taken``.
+
+    The code depends on the seed and the class, not on when the class is met.
+
+    >>> code = symba_code(3, torch.empty(0, 100), size=100, density=0.1, seed=0)
+    >>> code.shape, int(code.sum())
+    (torch.Size([100]), 8)
+    """
+    rng = generator(seed, "code", label)
+    others = taken.cpu().numpy()
+    for _ in range(_TRIES):
+        bits = (rng.random(size) < density).astype(np.float32)
+        if not (others == bits).all(axis=1).any():
+            return torch.from_numpy(bits)
+    raise ConfigurationError(
+        f"no free code for class {label}: {size} bits of density {density} are too few for "
+        f"{len(others) + 1} classes; raise code_size"
+    )
+
+
+def onehot_code(column: int, size: int) -> Tensor:
+    """Give the unit vector of a column."""
+    return torch.nn.functional.one_hot(torch.tensor(column), size).float()

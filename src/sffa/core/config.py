@@ -1,0 +1,112 @@
+"""What a network is made of, as data: typed, complete, and strict about unknown keys."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from sffa.errors import ConfigurationError, nearest
+
+
+class Strict(BaseModel):
+    """A frozen configuration that accepts only the keys it knows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def build(model: type[Model], **values: Any) -> Model:
+    """Make a configuration; what pydantic refuses becomes one line that names the nearest key.
+
+    >>> build(NetworkConfig, inputs=4, hiden=(8,))
+    Traceback (most recent call last):
+    ...
+    sffa.errors.ConfigurationError: unknown option 'hiden'; did you mean 'hidden'?
+    """
+    try:
+        return model(**values)
+    except ValidationError as error:
+        raise ConfigurationError(_one_line(model, error)) from None
+
+
+def _one_line(model: type[BaseModel], error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"unknown option '{name}'{nearest(name, list(model.model_fields))}"
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    return f"option '{name}' = {first['input']!r}: {first['msg'].lower()}"
+
+
+class NetworkConfig(Strict):
+    """A forward-forward network. Defaults are the paper's; section and equation in the comments."""
+
+    inputs: int = Field(ge=1, description="features of an example")
+    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1, description="layer widths")
+    algorithm: Literal["sffa", "ffa"] = "sffa"
+    seed: int = Field(default=0, ge=0, description="of weights, codes and gates")
+    activation: Literal["sigmoid", "relu"] | None = Field(
+        default=None, description="sigmoid for sffa and relu for ffa unless given"
+    )
+    k: int = Field(default=15, ge=1, description="winners in each polarity (sffa)")
+    codes: Literal["symba", "onehot"] = Field(default="symba", description="kind of label code")
+    code_size: int = Field(default=100, ge=1, description="bits of a symba code")
+    code_density: float = Field(default=0.1, gt=0, lt=1, description="share of ones in a code")
+    epsilon: float = Field(default=1e-9, gt=0, description="keeps the goodness defined at rest")
+    clamp: float = Field(default=1e-4, ge=0, lt=0.5, description="of the goodness in the loss")
+    theta: float = Field(default=2.0, description="threshold of the ffa probability")
+    scale: float | Literal["mean"] = Field(
+        default="mean", description="of the ffa energy: 1/width, or a number on the sum"
+    )
+    norm: Literal["unit", "literal", "rms"] = Field(
+        default="unit", description="between layers: by the norm, its square, or to unit power"
+    )
+    activity: Literal["multiply", "add", "none"] | None = Field(
+        default=None, description="activity term: multiply for sffa and none for ffa unless given"
+    )
+    activity_norm: Literal["l1", "l2"] = Field(default="l1", description="norm of the activity")
+    alpha: float = Field(default=10.0, ge=0, description="strength of the activity term")
+    coupling: Literal["local", "product"] = Field(
+        default="local", description="a loss per layer, or one on the product of the goodness"
+    )
+    gate: float | Literal["disjoint"] | None = Field(
+        default=None, description="share of the neurons that a label may use"
+    )
+    planned_classes: int | None = Field(
+        default=None, ge=1, description="classes a disjoint gate makes room for at first"
+    )
+    candidates: Literal["seen", "current"] = Field(
+        default="seen", description="labels that a new example is contrasted with"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if min(self.hidden) < 1:
+            raise ValueError(f"layer widths must be positive, got {self.hidden}")
+        if isinstance(self.gate, float) and not 0 < self.gate <= 1:
+            raise ValueError(f"gate must lie in (0, 1] or be 'disjoint', got {self.gate}")
+        if self.algorithm == "sffa":
+            for width in self.hidden:
+                self._fits_sffa(width)
+        return self
+
+    def _fits_sffa(self, width: int) -> None:
+        if width % 2:
+            raise ValueError(
+                f"width {width} is odd: an sffa layer has as many positive as negative neurons; "
+                f"use {width + 1}"
+            )
+        if self.k > width // 2:
+            raise ValueError(
+                f"k = {self.k} winners do not fit into a half of {width // 2} neurons; "
+                f"use k <= {width // 2} or a wider layer"
+            )
+
+    @property
+    def polarities(self) -> int:
+        """Groups of neurons with an energy of their own: two in SFFA, one in FFA."""
+        return 2 if self.algorithm == "sffa" else 1

@@ -1,0 +1,69 @@
+"""Goodness: how positive a layer finds its input, from the energies of its polarities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+Energies = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class SymmetricGoodness:
+    """SFFA (eq. 1): the positive share of the energy, so that p(E, I) = 1 − p(I, E).
+
+    >>> goodness = SymmetricGoodness(epsilon=1e-9, clamp=1e-4)
+    >>> goodness.score((torch.tensor(3.0), torch.tensor(1.0)))
+    tensor(0.7500)
+    """
+
+    epsilon: float
+    clamp: float
+
+    def score(self, energies: Energies) -> Tensor:
+        """Give the goodness that candidates are ranked by; not clamped, so that none tie."""
+        positive, negative = energies
+        return (positive + self.epsilon) / (positive + negative + 2 * self.epsilon)
+
+    def probability(self, energies: Energies) -> Tensor:
+        """Give the goodness clamped away from 0 and 1."""
+        return self.score(energies).clamp(self.clamp, 1 - self.clamp)
+
+    def surprise(self, energies: Energies, target: Tensor) -> Tensor:
+        """Give the binary cross-entropy of each coordinate; ``target`` is true for positives."""
+        positive, negative = energies
+        right = torch.where(target, positive, negative)
+        share = (right + self.epsilon) / (positive + negative + 2 * self.epsilon)
+        return -share.clamp(self.clamp, 1 - self.clamp).log()
+
+
+@dataclass(frozen=True)
+class ThresholdGoodness:
+    """FFA: the energy itself; probability sigmoid(scale·energy − theta).
+
+    >>> goodness = ThresholdGoodness(theta=2.0, scale=0.5)
+    >>> goodness.score((torch.tensor(4.0),)), goodness.probability((torch.tensor(4.0),))
+    (tensor(2.), tensor(0.5000))
+    """
+
+    theta: float
+    scale: float
+
+    def score(self, energies: Energies) -> Tensor:
+        """Give the scaled energy that candidates are ranked by."""
+        return energies[0] * self.scale
+
+    def probability(self, energies: Energies) -> Tensor:
+        """Give the probability that the input is positive."""
+        return torch.sigmoid(self.score(energies) - self.theta)
+
+    def surprise(self, energies: Energies, target: Tensor) -> Tensor:
+        """Give the binary cross-entropy of each coordinate; ``target`` is true for positives."""
+        logit = self.score(energies) - self.theta
+        return F.softplus(torch.where(target, -logit, logit))
+
+
+Goodness = SymmetricGoodness | ThresholdGoodness

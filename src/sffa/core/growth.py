@@ -1,0 +1,53 @@
+"""Parameters that grow: where each old entry went, for whoever keeps state beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A parameter replaced by a larger one, or a new one (``old`` is None).
+
+    ``places`` tells, for each dimension, at which indices of the new one the old entries stand.
+    """
+
+    name: str
+    old: nn.Parameter | None
+    new: nn.Parameter
+    places: tuple[Tensor, ...] = ()
+
+    def expand(self, tensor: Tensor) -> Tensor:
+        """Give a tensor of the old shape the new one, with zeros at the new entries."""
+        grown = tensor.new_zeros(self.new.shape)
+        grown[torch.meshgrid(*self.places, indexing="ij")] = tensor
+        return grown
+
+
+def grow(parameter: nn.Parameter, fresh: Tensor, places: tuple[Tensor, ...], name: str) -> Growth:
+    """Make the larger parameter: ``fresh`` values, with the old ones at their places."""
+    values = fresh.to(parameter.device).clone()
+    values[torch.meshgrid(*places, indexing="ij")] = parameter.detach()
+    return Growth(name, parameter, nn.Parameter(values), places)
+
+
+def follow(optimizer: torch.optim.Optimizer, growths: Sequence[Growth]) -> None:
+    """Let an optimiser take the grown parameters; the state of old entries goes with them."""
+    for growth in growths:
+        if growth.old is None:
+            optimizer.param_groups[0]["params"].append(growth.new)
+            continue
+        for group in optimizer.param_groups:
+            group["params"] = [growth.new if p is growth.old else p for p in group["params"]]
+        state = optimizer.state.pop(growth.old, None)
+        if state:
+            optimizer.state[growth.new] = {
+                key: growth.expand(value)
+                if isinstance(value, Tensor) and value.shape == growth.old.shape
+                else value
+                for key, value in state.items()
+            }

@@ -1,0 +1,157 @@
+"""The contract of whatever learns: SFFA, FFA and back-propagation alike to everyone above."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TypeVar, overload
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sffa.core.growth import Growth
+from sffa.errors import ConfigurationError, DataError
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+Batch = TypeVar("Batch", Tensor, Array)
+Task = int | Tensor | None
+
+_BLOCK = 2048
+
+
+class Learner(nn.Module, ABC):
+    """Classes met so far, the tasks they belong to, and standardised input.
+
+    A class is a non-negative integer; its column, in scores and codes, is the order it was met in.
+    Pixels as bytes are divided by 255; then, like all other input, ``mean`` is subtracted and the
+    result divided by ``std``.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.classes: list[int] = []
+        self.tasks: dict[int, list[int]] = {}
+        self.current: list[int] = []
+        self.register_buffer("mean", torch.zeros(1))
+        self.register_buffer("std", torch.ones(1))
+
+    @abstractmethod
+    def loss(self, x: Tensor, y: Tensor, task: Task = None) -> Tensor:
+        """Give the loss of a batch: a scalar to differentiate."""
+
+    @abstractmethod
+    def outputs(self, x: Tensor, task: Task = None) -> Tensor:
+        """Give scores (batch, candidates) that can be differentiated."""
+
+    @abstractmethod
+    def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
+        """Grow for classes just appended to ``self.classes``."""
+
+    def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
+        """Meet the classes of an experience; those already known just become the current ones."""
+        wanted = [int(label) for label in classes]
+        if not wanted:
+            raise DataError("an experience needs at least one class")
+        if min(wanted) < 0:
+            raise DataError(f"classes are non-negative integers, got {min(wanted)}")
+        if len(set(wanted)) < len(wanted):
+            raise DataError(f"a class appears twice in {wanted}")
+        new = [label for label in wanted if label not in self.classes]
+        self.classes += new
+        self.current = [self.classes.index(label) for label in wanted]
+        if task is not None:
+            known = self.tasks.setdefault(task, [])
+            known += [column for column in self.current if column not in known]
+        return self._make_room(new, task) if new else []
+
+    def standardise(self, mean: float | Tensor, std: float | Tensor) -> None:
+        """Set what is subtracted from, and divides, every input: numbers or one value a feature."""
+        for name, value in (("mean", mean), ("std", std)):
+            vector = torch.as_tensor(value, dtype=torch.float32).reshape(-1)
+            if vector.numel() not in (1, self.inputs):
+                raise ConfigurationError(
+                    f"{name} has {vector.numel()} values, expected 1 or {self.inputs}"
+                )
+            setattr(self, name, vector.to(self.device))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters live."""
+        return self.mean.device
+
+    def prepare(self, x: Tensor | Array) -> Tensor:
+        """Flatten a batch to (batch, inputs), move it to the device and standardise it."""
+        tensor = torch.as_tensor(x, device=self.device)
+        if tensor.ndim == 0 or tensor[:1].numel() != self.inputs * min(len(tensor), 1):
+            raise DataError(
+                f"expected examples of {self.inputs} features, got a batch of shape "
+                f"{tuple(tensor.shape)}"
+            )
+        tensor = tensor.reshape(len(tensor), -1)
+        unit = 255.0 if tensor.dtype == torch.uint8 else 1.0
+        return torch.addcmul(-self.mean / self.std, tensor.float(), 1 / (unit * self.std))
+
+    def columns(self, y: Tensor | Array) -> Tensor:
+        """Give the column of each label."""
+        labels = torch.as_tensor(y, device=self.device).long()
+        known = torch.tensor(self.classes, device=self.device)
+        ordered, order = known.sort()
+        place = torch.searchsorted(ordered, labels).clamp(max=max(len(self.classes) - 1, 0))
+        if not self.classes or bool((ordered[place] != labels).any()):
+            wrong = [label for label in torch.unique(labels).tolist() if label not in self.classes]
+            raise DataError(f"labels {wrong[:5]} are not among the classes met: {self.classes}")
+        return order[place]
+
+    def candidates(self, batch: int, task: Task) -> Tensor:
+        """Give the columns that are possible for each example (batch, candidates); -1 is none."""
+        if not self.classes:
+            raise DataError("the learner has met no class yet; call add_classes first")
+        if task is None:
+            return torch.arange(len(self.classes), device=self.device).expand(batch, -1)
+        tasks = torch.as_tensor(task, device=self.device).reshape(-1).expand(batch)
+        unknown = [t for t in torch.unique(tasks).tolist() if t not in self.tasks]
+        if unknown:
+            raise DataError(f"unknown task {unknown[0]}; known tasks: {sorted(self.tasks)}")
+        size = max(len(columns) for columns in self.tasks.values())
+        table = torch.full((max(self.tasks) + 1, size), -1, device=self.device)
+        for key, columns in self.tasks.items():
+            table[key, : len(columns)] = torch.tensor(columns, device=self.device)
+        chosen = table[tasks]
+        return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
+
+    @overload
+    def scores(self, x: Tensor, task: Task = None) -> Tensor: ...
+    @overload
+    def scores(self, x: Array, task: Task = None) -> Array: ...
+    @torch.no_grad()
+    def scores(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
+        """Give the scores (batch, candidates), columns as in ``classes``, or in the task's."""
+        blocks = [
+            self.outputs(x[start : start + _BLOCK], _part(task, start))  # type: ignore[arg-type]
+            for start in range(0, max(len(x), 1), _BLOCK)
+        ]
+        scores = torch.cat(blocks)
+        return scores if isinstance(x, Tensor) else scores.cpu().numpy()
+
+    @overload
+    def predict(self, x: Tensor, task: Task = None) -> Tensor: ...
+    @overload
+    def predict(self, x: Array, task: Task = None) -> Array: ...
+    def predict(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
+        """Give the class of the largest score for each example."""
+        best = torch.as_tensor(self.scores(x, task)).argmax(dim=1, keepdim=True)
+        column = self.candidates(len(best), task).to(best.device).gather(1, best).squeeze(1)
+        labels = torch.tensor(self.classes, device=column.device)[column]
+        return labels if isinstance(x, Tensor) else labels.cpu().numpy()
+
+
+def _part(task: Task, start: int) -> Task:
+    """Cut a tensor of tasks as its batch is cut."""
+    if isinstance(task, Tensor) and task.numel() > 1:
+        return task[start : start + _BLOCK]
+    return task

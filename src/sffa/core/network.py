@@ -1,0 +1,303 @@
+"""The forward-forward network: layers that each judge an input together with a label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from sffa import kernels as kernel_room
+from sffa.core.codes import onehot_code, symba_code
+from sffa.core.config import NetworkConfig, build
+from sffa.core.gates import disjoint_gate, random_gate, share_of
+from sffa.core.growth import Growth, grow
+from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, uniform
+from sffa.core.learner import Array, Learner, Task
+from sffa.core.objective import local_loss, product_loss
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError
+from sffa.kernels import Kernel
+
+if TYPE_CHECKING:
+    from sffa.core.trainer import Trainer
+
+
+class Network(Learner):
+    """FFA or SFFA, for classes given now or met later.
+
+    Parameters
+    ----------
+    inputs
+        Features of an example.
+    hidden
+        Widths of the layers; even for SFFA, whose layers have two halves.
+    algorithm
+        ``"sffa"`` or ``"ffa"``.
+    classes
+        Classes known from the start, non-negative integers.
+    seed
+        Of weights, label codes and gates.
+    kernels
+        ``"auto"``, ``"torch"`` or ``"numba"``.
+    **options
+        Any other field of `NetworkConfig`.
+
+    Examples
+    --------
+    >>> import torch, sffa
+    >>> net = sffa.Network(4, hidden=(40, 40), k=5, classes=range(3), seed=0)
+    >>> net.scores(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
+
+    layers: nn.ModuleList
+    codes: Tensor
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: Iterable[int] = (1400, 1400),
+        algorithm: str = "sffa",
+        classes: Iterable[int] = (),
+        seed: int = 0,
+        *,
+        kernels: str = "auto",
+        **options: Any,
+    ) -> None:
+        super().__init__(inputs)
+        known = list(classes)
+        given: dict[str, Any] = {
+            "inputs": inputs,
+            "hidden": tuple(hidden),
+            "algorithm": algorithm,
+            "seed": seed,
+            **options,
+        }
+        if given.get("activation") is None:
+            given["activation"] = "relu" if algorithm == "ffa" else "sigmoid"
+        if given.get("activity") is None:
+            given["activity"] = "none" if algorithm == "ffa" else "multiply"
+        if given.get("gate") == "disjoint" and given.get("planned_classes") is None:
+            if not known:
+                raise ConfigurationError(
+                    "a disjoint gate needs classes or planned_classes, to know how large a share is"
+                )
+            given["planned_classes"] = len(known)
+        self.config = build(NetworkConfig, **given)
+        self.kernels = kernels
+        self._kernel: Kernel | None = None
+        kernel_room.get(kernels, torch.device("cpu" if kernels == "numba" else "meta"))
+        onehot = self.config.codes == "onehot"
+        self.register_buffer("codes", torch.zeros(0, 0 if onehot else self.config.code_size))
+        self.layers = nn.ModuleList()
+        for width in self.config.hidden:
+            self._append(width)
+        if known:
+            self.add_classes(known)
+
+    def _shares(self) -> list[int]:
+        """Give how many neurons of a polarity each label owns in each layer, when gated."""
+        config = self.config
+        assert config.gate is not None
+        least = config.k if config.algorithm == "sffa" else 1
+        return [
+            share_of(width // config.polarities, config.gate, config.planned_classes, least)
+            for width in config.hidden
+        ]
+
+    def deepen(self, width: int) -> list[Growth]:
+        """Add a layer on top that trains alone; what the layers below compute stays the same."""
+        hidden = (*self.config.hidden, width)
+        self.config = build(NetworkConfig, **{**self.config.model_dump(), "hidden": hidden})
+        layer = self._append(width)
+        layer.to(self.device)
+        self._set_gates()
+        number = len(self.layers) - 1
+        return [Growth(f"layers.{number}.{n}", None, p) for n, p in layer.named_parameters()]
+
+    def scan(
+        self, x: Tensor | Array, candidates: Tensor, layer: int | None = None
+    ) -> Iterator[Response]:
+        """Yield each layer's response; with ``layer``, only that one's, and only it can learn."""
+        x = self.prepare(x)
+        kernel = self._backend()
+        below: tuple[Layer, Any] | None = None
+        for number, current in enumerate(self._stack()):
+            wanted = layer is None or number == layer
+            with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
+                response = current.respond(x, self.codes, below, candidates, kernel)
+            if wanted:
+                yield response
+            if number == layer:
+                return
+            below = current, response.latent
+
+    def loss(
+        self,
+        x: Tensor | Array,
+        y: Tensor | Array,
+        task: Task = None,
+        *,
+        candidates: Tensor | None = None,
+        layer: int | None = None,
+    ) -> Tensor:
+        """Give the sum of the layers' local losses.
+
+        ``candidates`` (batch, candidates) replaces the labels that each example is contrasted
+        with; ``layer`` restricts the loss to one layer, the others frozen.
+        """
+        column = self.columns(y)
+        if candidates is None:
+            candidates = self._contrasts(column, task)
+        valid = candidates >= 0
+        target = candidates == column[:, None]
+        stack = self._stack()
+        if self.config.coupling == "product":
+            if layer is not None:
+                raise ConfigurationError("coupling 'product' trains all layers at once, not one")
+            responses = list(self.scan(x, candidates))
+            goodness = [current.goodness for current in stack]
+            return product_loss(self.config, goodness, responses, target, valid)
+        trained = stack if layer is None else stack[layer : layer + 1]
+        losses = [
+            local_loss(self.config, current.goodness, response, target, valid)
+            for current, response in zip(trained, self.scan(x, candidates, layer), strict=True)
+        ]
+        return torch.stack(losses).sum()
+
+    def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Give every layer's own scores (layers, batch, candidates); no candidate: -inf."""
+        candidates = self.candidates(len(x), task)
+        scores = torch.stack(
+            [
+                layer.goodness.score(response.energies)
+                for layer, response in zip(self._stack(), self.scan(x, candidates), strict=True)
+            ]
+        )
+        return scores.masked_fill(candidates < 0, -torch.inf)
+
+    def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Give the mean over layers of each candidate's goodness (batch, candidates)."""
+        return self.layer_scores(x, task).mean(dim=0)
+
+    def save(self, path: str | os.PathLike[str], trainer: Trainer | None = None) -> None:
+        """Write the network to a safetensors file, with the trainer's state when given."""
+        from sffa.core.storage import save
+
+        save(path, self, trainer)
+
+    def _contrasts(self, column: Tensor, task: Task) -> Tensor:
+        """Give the labels each example is contrasted with (batch, candidates).
+
+        With ``candidates="current"``, examples of the classes at hand are contrasted with those
+        alone, so that new data never pushes old labels down; replayed ones with all classes.
+        """
+        seen = self.candidates(len(column), task)
+        if self.config.candidates == "seen" or task is not None:
+            return seen
+        current = torch.zeros(len(self.classes), dtype=torch.bool, device=self.device)
+        current[self.current] = True
+        allowed = current | ~current[column][:, None]
+        if bool(allowed.all()):
+            return seen
+        if not bool((~current[column]).any()):
+            return torch.tensor(self.current, device=self.device).expand(len(column), -1)
+        return seen.masked_fill(~allowed, -1)
+
+    def _stack(self) -> list[Layer]:
+        return list(self.layers)  # type: ignore[arg-type]
+
+    def _backend(self) -> Kernel:
+        if self._kernel is None or (self.device.type != "cpu") == (self._kernel.name == "numba"):
+            self._kernel = kernel_room.get(self.kernels, self.device)
+        return self._kernel
+
+    def _append(self, width: int) -> Layer:
+        kind = SymmetricLayer if self.config.algorithm == "sffa" else ThresholdLayer
+        number = len(self.layers)
+        previous = self._stack()[-1].width if number else 0
+        layer = kind(self.config, width, previous, self.codes.shape[1], number)
+        self.layers.append(layer)
+        return layer
+
+    def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
+        growths: list[Growth] = []
+        if self.config.codes == "onehot":
+            growths += self._grow_codes()
+        else:
+            for label in classes:
+                code = symba_code(
+                    label,
+                    self.codes,
+                    self.config.code_size,
+                    self.config.code_density,
+                    self.config.seed,
+                )
+                self.codes = torch.cat([self.codes, code[None].to(self.device)])
+        if self.config.gate == "disjoint":
+            growths += self._widen()
+        self._set_gates()
+        return growths
+
+    def _set_gates(self) -> None:
+        config = self.config
+        if config.gate is None or not self.classes:
+            return
+        for number, (layer, share) in enumerate(zip(self._stack(), self._shares(), strict=True)):
+            shape = share, layer.width, config.polarities
+            if config.gate == "disjoint":
+                gate = disjoint_gate(len(self.classes), *shape)
+            else:
+                gate = random_gate(self.classes, *shape, config.seed, number)
+            layer.gate = kernel_room.Gate(gate.own.to(self.device))
+
+    def _grow_codes(self) -> list[Growth]:
+        """Give one-hot codes a place for every class, and every layer a row for each place."""
+        count, old = len(self.classes), self.codes.shape[1]
+        self.codes = torch.stack([onehot_code(i, count) for i in range(count)]).to(self.device)
+        growths = []
+        for number, layer in enumerate(self._stack()):
+            rng = generator(self.config.seed, "code rows", number, old)
+            bound = (layer.image.shape[0] + count) ** -0.5
+            fresh = uniform(rng, bound, count, layer.width)
+            places = torch.arange(old), torch.arange(layer.width)
+            growth = grow(layer.code, fresh, places, f"layers.{number}.code")
+            layer.code = growth.new
+            growths.append(growth)
+        return growths
+
+    def _widen(self) -> list[Growth]:
+        """Add a share to every polarity for each class beyond those a disjoint gate planned for."""
+        growths: list[Growth] = []
+        below: Tensor | None = None
+        below_width = 0
+        for number, (layer, share) in enumerate(zip(self._stack(), self._shares(), strict=True)):
+            group = layer.width // self.config.polarities
+            wanted = max(group, len(self.classes) * share)
+            starts = torch.arange(self.config.polarities)[:, None] * wanted
+            columns = (starts + torch.arange(group)).flatten()
+            if wanted == group and below is None:
+                continue
+            width = wanted * self.config.polarities
+            rng = generator(self.config.seed, "widen", number, width)
+            for name, parameter in list(layer.named_parameters()):
+                places = [torch.arange(size) for size in parameter.shape[:-1]] + [columns]
+                shape = [*parameter.shape[:-1], width]
+                if name == "latent" and below is not None:
+                    places[0], shape[0] = below, below_width
+                bound = float(parameter.detach().abs().max())
+                fresh = uniform(rng, bound, *shape)
+                growth = grow(parameter, fresh, tuple(places), f"layers.{number}.{name}")
+                setattr(layer, name, growth.new)
+                growths.append(growth)
+            layer.width = width
+            below, below_width = columns, width
+        return growths
+
+    def extra_repr(self) -> str:
+        """Show what decides the network's shape."""
+        config = self.config
+        return f"{config.algorithm}, inputs={config.inputs}, classes={self.classes}"

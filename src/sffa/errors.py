@@ -1,0 +1,35 @@
+"""The errors a user can cause, each with what was wrong and what to do."""
+
+
+class SFFAError(Exception):
+    """Root of every error that sffa raises on purpose."""
+
+
+class ConfigurationError(SFFAError, ValueError):
+    """An option, or a combination of options, that cannot work."""
+
+
+class DataError(SFFAError, ValueError):
+    """Examples or labels that cannot be used as given."""
+
+
+class DownloadError(SFFAError, OSError):
+    """A dataset that no source could deliver."""
+
+
+class ModelFileError(SFFAError, ValueError):
+    """A model file that is damaged, foreign or of a newer format."""
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Give the hint ``; did you mean 'x'?`` for a name close to a known one, or nothing.
+
+    >>> nearest("mnits", ["mnist", "digits"])
+    "; did you mean 'mnist'?"
+    >>> nearest("zebra", ["mnist"])
+    ''
+    """
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""

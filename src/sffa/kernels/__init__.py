@@ -1,0 +1,38 @@
+"""The one contract between a layer and the arithmetic, and its backends.
+
+``torch`` runs on any device and is the reference; ``numba`` is the fast one on CPUs.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from sffa.errors import ConfigurationError, nearest
+from sffa.kernels.reference import TorchKernel, expand
+from sffa.kernels.winners import Gate, Incoming, Kernel, Winners
+
+__all__ = ["BACKENDS", "Gate", "Incoming", "Kernel", "Winners", "expand", "get", "warm_up"]
+
+BACKENDS = ("auto", "torch", "numba")
+
+
+def get(name: str, device: torch.device) -> Kernel:
+    """Give the backend of that name; ``auto`` is numba on a CPU and torch elsewhere."""
+    if name not in BACKENDS:
+        raise ConfigurationError(
+            f"unknown kernels '{name}'{nearest(name, list(BACKENDS))}; known: {', '.join(BACKENDS)}"
+        )
+    if name == "torch" or (name == "auto" and device.type != "cpu"):
+        return TorchKernel()
+    if device.type != "cpu":
+        raise ConfigurationError(f"kernels 'numba' run on a CPU, not on {device}; use 'torch'")
+    from sffa.kernels.sparse import NumbaKernel
+
+    return NumbaKernel()
+
+
+def warm_up() -> float:
+    """Compile the numba backend's loops now and give the seconds it took; cached for next time."""
+    from sffa.kernels.sparse import warm_up as compile_loops
+
+    return compile_loops()

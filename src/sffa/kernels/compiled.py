@@ -1,0 +1,273 @@
+"""Compiled loops of the numba backend: choose winners, gather weights, scatter gradients.
+
+Every loop runs in parallel over something that it alone writes (an example, a row of weights) and
+sums in a fixed order, so results do not depend on the number of threads. Indices are unsigned:
+a signed index makes numba test each one for Python's counting from the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+# Sums may be reordered and fused; NaN and infinity keep their meaning.
+_MATH = {"reassoc", "contract", "nsz", "arcp"}
+_U = np.uint32
+_F = np.float32
+
+
+@njit(cache=True, fastmath=_MATH)
+def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
+    """Add ``values @ weight[rows]`` to ``drive``, several rows at a time to spare stores."""
+    n = drive.size
+    count = rows.size
+    s = 0
+    while s + 5 <= count:
+        r0 = weight[rows[s]]
+        r1 = weight[rows[s + 1]]
+        r2 = weight[rows[s + 2]]
+        r3 = weight[rows[s + 3]]
+        r4 = weight[rows[s + 4]]
+        v0, v1, v2, v3, v4 = values[s], values[s + 1], values[s + 2], values[s + 3], values[s + 4]
+        for j in range(n):
+            drive[j] += (v0 * r0[j] + v1 * r1[j]) + (v2 * r2[j] + v3 * r3[j]) + v4 * r4[j]
+        s += 5
+    while s < count:
+        r0 = weight[rows[s]]
+        v0 = values[s]
+        for j in range(n):
+            drive[j] += v0 * r0[j]
+        s += 1
+
+
+@njit(cache=True)
+def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
+    """Bisect for a value that at least k of ``maxima[:blocks]`` reach, and few more."""
+    low = maxima[0]
+    high = maxima[0]
+    for b in range(blocks):
+        low = maxima[b] if maxima[b] < low else low
+        high = maxima[b] if maxima[b] > high else high
+    for _ in range(10):
+        middle = _F(0.5) * (low + high)
+        reached = np.int32(0)
+        for b in range(blocks):
+            reached += np.int32(maxima[b] >= middle)
+        if reached >= k:
+            low = middle
+            if reached == k:
+                break
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
+    """Reduce ``found`` and ``value`` from ``count`` to the k largest values, in place."""
+    if count > 4 * k:  # many near the bound: ties, or an outlier that spoiled the bisection
+        bound = np.partition(value[:count], count - k)[count - k]
+        above = 0
+        for i in range(count):
+            above += value[i] > bound
+        taken = 0
+        equal = k - above
+        for i in range(count):
+            if value[i] > bound or (value[i] == bound and equal > 0):
+                equal -= value[i] == bound
+                found[taken] = found[i]
+                value[taken] = value[i]
+                taken += 1
+        count = taken
+    while count > k:
+        least = value[0]
+        place = 0
+        for i in range(1, count):
+            smaller = value[i] < least
+            least = value[i] if smaller else least
+            place = i if smaller else place
+        count -= 1
+        value[place] = value[count]
+        found[place] = found[count]
+
+
+@njit(cache=True)
+def _select(drive, k, blocks, maxima, hit, found, value):  # type: ignore[no-untyped-def]
+    """Put the places and values of the k largest drives first in ``found`` and ``value``.
+
+    Block b holds the drives b, b+blocks, b+2·blocks, …, so block maxima are element-wise maxima of
+    contiguous runs. What k block maxima reach, at least k drives reach: the winners are among the
+    drives that reach that bound, and those are in the few blocks whose maximum does.
+    """
+    n = _U(drive.size)
+    for b in range(blocks):
+        maxima[b] = drive[b]
+    start = blocks
+    while start + blocks <= n:
+        for b in range(blocks):
+            maxima[b] = drive[start + b] if drive[start + b] > maxima[b] else maxima[b]
+        start += blocks
+    for b in range(n - start):
+        maxima[b] = drive[start + b] if drive[start + b] > maxima[b] else maxima[b]
+
+    bound = _lower_bound(maxima, blocks, k)
+    hits = _U(0)
+    for b in range(_U(blocks)):
+        hit[hits] = b
+        hits += _U(maxima[b] >= bound)
+    count = _U(0)
+    for i in range(hits):
+        j = hit[i]
+        while j < n:
+            found[count] = j
+            count += _U(drive[j] >= bound)
+            j += _U(blocks)
+    if count < k:  # only when a drive is not a number: let it through, the loss will tell
+        for i in range(k):
+            found[i] = _U(i)
+        count = _U(k)
+    for i in range(count):
+        value[i] = drive[found[i]]
+    if count > k:
+        _keep_largest(found, value, np.int64(count), k)
+
+
+@njit(cache=True)
+def _both_halves(drive, k, blocks, maxima, hit, found, value, out_place, out_value):  # type: ignore[no-untyped-def]
+    """Write the k winners of each half of ``drive``, as places in the whole."""
+    half = drive.size // 2
+    _select(drive[:half], k, blocks, maxima, hit, found, value)
+    for s in range(k):
+        out_place[s] = found[s]
+        out_value[s] = value[s]
+    _select(drive[half:], k, blocks, maxima, hit, found, value)
+    for s in range(k):
+        out_place[k + s] = found[s] + _U(half)
+        out_value[k + s] = value[s]
+
+
+@njit(cache=True, parallel=True)
+def scan(  # type: ignore[no-untyped-def]
+    shared, label, latent_place, latent_value, weight, candidates, k, blocks, parts, place, value
+):
+    """Fill ``place`` and ``value`` (batch, candidates, 2k) with the winners of each half."""
+    batch, width = shared.shape
+    for part in prange(parts):
+        drive = np.empty(width, _F)
+        maxima = np.empty(blocks, _F)
+        hit = np.empty(blocks + 1, _U)
+        found = np.empty(width // 2 + 1, _U)
+        kept = np.empty(width // 2 + 1, _F)
+        for b in range(part * batch // parts, (part + 1) * batch // parts):
+            for c in range(candidates.shape[1]):
+                y = candidates[b, c]
+                if y < 0:
+                    place[b, c, :] = _U(0)
+                    value[b, c, :] = _F(0)
+                    continue
+                for j in range(width):
+                    drive[j] = shared[b, j] + label[y, j]
+                _add_rows(drive, weight, latent_place[b, c], latent_value[b, c])
+                _both_halves(drive, k, blocks, maxima, hit, found, kept, place[b, c], value[b, c])
+
+
+@njit(cache=True, parallel=True)
+def pack(weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
+    """Copy each used label's own block of ``weight`` together: (labels, own rows, own columns)."""
+    depth = rows.shape[1]
+    for part in prange(rows.shape[0] * depth):
+        y = part // depth
+        if used[y]:
+            source = weight[rows[y, part % depth]]
+            for j in range(columns.shape[1]):
+                packed[y, part % depth, j] = source[columns[y, j]]
+
+
+@njit(cache=True, parallel=True)
+def scan_gated(  # type: ignore[no-untyped-def]
+    shared,
+    label,
+    latent_place,
+    latent_value,
+    packed,
+    local,
+    own,
+    candidates,
+    k,
+    blocks,
+    parts,
+    place,
+    value,
+):
+    """Do as `scan` does, with each label looking only at its ``own`` neurons (labels, own).
+
+    ``packed`` comes from `pack`; ``local`` (labels, previous width) gives the row of it that a
+    neuron of the previous layer has. Candidates run outermost: a label's block stays in cache.
+    """
+    batch = shared.shape[0]
+    width = own.shape[1]
+    depth = latent_place.shape[2]
+    for part in prange(parts):
+        drive = np.empty(width, _F)
+        rows = np.empty(depth, _U)
+        maxima = np.empty(blocks, _F)
+        hit = np.empty(blocks + 1, _U)
+        found = np.empty(width // 2 + 1, _U)
+        kept = np.empty(width // 2 + 1, _F)
+        for c in range(candidates.shape[1]):
+            for b in range(part * batch // parts, (part + 1) * batch // parts):
+                y = candidates[b, c]
+                if y < 0:
+                    place[b, c, :] = _U(0)
+                    value[b, c, :] = _F(0)
+                    continue
+                for j in range(width):
+                    drive[j] = shared[b, own[y, j]] + label[y, own[y, j]]
+                for s in range(depth):
+                    rows[s] = local[y, latent_place[b, c, s]]
+                _add_rows(drive, packed[y], rows, latent_value[b, c])
+                _both_halves(drive, k, blocks, maxima, hit, found, kept, place[b, c], value[b, c])
+                for s in range(2 * k):
+                    place[b, c, s] = own[y, place[b, c, s]]
+
+
+@njit(cache=True, parallel=True)
+def scatter(place, grad, out):  # type: ignore[no-untyped-def]
+    """Add each winner's gradient to its neuron in ``out`` (batch, width), zeroed by the caller."""
+    for b in prange(place.shape[0]):
+        for c in range(place.shape[1]):
+            for s in range(place.shape[2]):
+                out[b, place[b, c, s]] += grad[b, c, s]
+
+
+@njit(cache=True)
+def sort_by(keys, limit):  # type: ignore[no-untyped-def]
+    """Sort stably by counting: positions of ``keys`` in order of key, and where each key starts."""
+    start = np.zeros(limit + 1, np.int64)
+    for i in range(keys.size):
+        start[keys[i] + _U(1)] += 1
+    for r in range(limit):
+        start[r + 1] += start[r]
+    fill = start.copy()
+    order = np.empty(keys.size, _U)
+    for i in range(keys.size):
+        order[fill[keys[i]]] = _U(i)
+        fill[keys[i]] += 1
+    return order, start
+
+
+@njit(cache=True, parallel=True, fastmath=_MATH)
+def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[no-untyped-def]
+    """Add ``scale[i]·grad[i // depth]`` to row r of ``out`` at ``place``, for all i sorted to r.
+
+    With the rows' keys sorted, a row of ``out`` stays in the first-level cache while it is summed.
+    """
+    winners = place.shape[1]
+    for r in prange(out.shape[0]):
+        row = out[r]
+        for p in range(start[r], start[r + 1]):
+            i = order[p]
+            e = i // _U(depth)
+            factor = scale[i]
+            for s in range(winners):
+                row[place[e, s]] += factor * grad[e, s]

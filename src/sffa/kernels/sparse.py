@@ -1,0 +1,208 @@
+"""The numba backend: the same winners on a CPU, with no tensor of all labels' drives."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numba
+import numpy as np
+import torch
+from torch import Tensor
+
+from sffa.kernels import compiled
+from sffa.kernels.winners import Gate, Incoming, Winners
+
+_NO_LATENT = torch.empty(0, 0, 0)
+
+
+class NumbaKernel:
+    """Runs `sffa.kernels.compiled` behind an autograd function; GEMMs stay with torch."""
+
+    name = "numba"
+
+    def __init__(self) -> None:
+        stop_spinning()
+
+    def winners(
+        self,
+        shared: Tensor,
+        label: Tensor,
+        incoming: Incoming | None,
+        candidates: Tensor,
+        k: int,
+        gate: Gate | None,
+    ) -> Winners:
+        """See `sffa.kernels.winners.Kernel.winners`."""
+        weight = None if incoming is None else incoming.weight
+        value, index = _Scan.apply(  # type: ignore[no-untyped-call]
+            shared, label, weight, incoming, candidates, k, gate
+        )
+        return Winners(index, value)
+
+
+class _Scan(torch.autograd.Function):
+    """(shared, label, weight) to the winners' drives; their indices come along undifferentiated."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        shared: Tensor,
+        label: Tensor,
+        weight: Tensor | None,
+        incoming: Incoming | None,
+        candidates: Tensor,
+        k: int,
+        gate: Gate | None,
+    ) -> tuple[Tensor, Tensor]:
+        numba.set_num_threads(
+            min(
+                torch.get_num_threads(),
+                numba.config.NUMBA_NUM_THREADS,  # type: ignore[attr-defined]
+            )
+        )
+        batch, count = candidates.shape
+        index = torch.empty(batch, count, 2 * k, dtype=torch.int32)
+        value = torch.empty(batch, count, 2 * k, dtype=torch.float32)
+        candidates = candidates.to(torch.int32)
+        if incoming is None or weight is None:
+            latent = Winners(index[..., :0], value[..., :0])
+            weight_array = np.empty((0, shared.shape[1]), np.float32)
+        else:
+            latent = Winners(
+                incoming.latent.index.int().contiguous(), incoming.latent.value.contiguous()
+            )
+            weight_array = _array(weight)
+        arguments = (_array(shared), _array(label), _places(latent.index), _array(latent.value))
+        parts = min(batch, 4 * numba.get_num_threads())
+        outputs = (parts, _places(index), _array(value))
+        if gate is None:
+            blocks = _blocks(shared.shape[1] // 2, k)
+            compiled.scan(*arguments, weight_array, _array(candidates), k, blocks, *outputs)
+        else:
+            previous = None if incoming is None else incoming.gate
+            packed, local = _pack(weight_array, previous, gate, candidates)
+            own = _places(gate.own.flatten(1).int())
+            blocks = _blocks(gate.own.shape[2], k)
+            compiled.scan_gated(
+                *arguments, packed, local, own, _array(candidates), k, blocks, *outputs
+            )
+        ctx.save_for_backward(index, candidates, latent.index, latent.value)
+        ctx.shapes = shared.shape, label.shape, None if weight is None else weight.shape
+        ctx.mark_non_differentiable(index)
+        return value, index
+
+    @staticmethod
+    def backward(ctx: Any, grad_value: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        index, candidates, latent_index, latent_value = ctx.saved_tensors
+        shared_shape, label_shape, weight_shape = ctx.shapes
+        winners = index.shape[2]
+        invalid = candidates < 0
+        if bool(invalid.any()):
+            grad_value = grad_value.masked_fill(invalid[..., None], 0.0)
+        grad = _array(grad_value)
+        places = _places(index)
+        grad_shared = grad_label = grad_weight = None
+        if ctx.needs_input_grad[0]:
+            grad_shared = torch.zeros(shared_shape)
+            compiled.scatter(places, grad, _array(grad_shared))
+        flat_places, flat_grad = places.reshape(-1, winners), grad.reshape(-1, winners)
+        if ctx.needs_input_grad[1]:
+            keys = _places(candidates.clamp(min=0)).reshape(-1)
+            order, start = compiled.sort_by(keys, label_shape[0])
+            ones = np.ones(keys.size, np.float32)
+            grad_label = torch.zeros(label_shape)
+            compiled.scatter_rows(order, start, 1, ones, flat_places, flat_grad, _array(grad_label))
+        if ctx.needs_input_grad[2]:
+            keys = _places(latent_index).reshape(-1)
+            order, start = compiled.sort_by(keys, weight_shape[0])
+            grad_weight = torch.zeros(weight_shape)
+            compiled.scatter_rows(
+                order,
+                start,
+                latent_index.shape[2],
+                _array(latent_value).reshape(-1),
+                flat_places,
+                flat_grad,
+                _array(grad_weight),
+            )
+        return grad_shared, grad_label, grad_weight, None, None, None, None
+
+
+def warm_up() -> float:
+    """Compile every loop now (or read it from numba's cache) and give the seconds it took."""
+    started = time.perf_counter()
+    kernel = NumbaKernel()
+    candidates = torch.zeros(1, 1, dtype=torch.int64)
+    for gate in (None, Gate(torch.tensor([[[0], [1]]]))):
+        shared, label = torch.zeros(1, 2, requires_grad=True), torch.zeros(1, 2, requires_grad=True)
+        weight = torch.zeros(2, 2, requires_grad=True)
+        first = kernel.winners(shared, label, None, candidates, 1, gate)
+        latent = Winners(first.index, first.value.detach())
+        second = kernel.winners(shared, label, Incoming(latent, weight, gate), candidates, 1, gate)
+        second.value.sum().backward()  # type: ignore[no-untyped-call]
+    return time.perf_counter() - started
+
+
+def _pack(
+    weight: np.ndarray[Any, Any], previous: Gate | None, gate: Gate, candidates: Tensor
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Copy the used labels' blocks of the weights, and say which row of it each neuron has."""
+    labels, width = gate.own.shape[0], gate.own.shape[1] * gate.own.shape[2]
+    if previous is None:
+        return np.empty((labels, 0, width), np.float32), np.empty((labels, 0), np.uint32)
+    rows = previous.own.flatten(1).int()
+    depth = rows.shape[1]
+    local = torch.zeros(labels, weight.shape[0], dtype=torch.int32)
+    local.scatter_(1, rows.long(), torch.arange(depth, dtype=torch.int32).expand(labels, depth))
+    used = torch.zeros(labels, dtype=torch.bool)
+    used[candidates.clamp(min=0).long().flatten()] = True
+    packed = np.empty((labels, depth, width), np.float32)
+    compiled.pack(weight, _places(rows), _places(gate.own.flatten(1).int()), _array(used), packed)
+    return packed, _places(local)
+
+
+def _blocks(half: int, k: int) -> int:
+    """Choose into how many blocks a half is cut for the search of its k winners."""
+    blocks = max(64, 32 * -(-2 * k // 32))
+    return blocks if half >= 2 * blocks else half
+
+
+def _array(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Show a tensor's memory to numba; copies only what is not contiguous."""
+    array: np.ndarray[Any, Any] = tensor.detach().contiguous().numpy()
+    return array
+
+
+def _places(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Show int32 indices as unsigned ones."""
+    return _array(tensor).view(np.uint32)
+
+
+_spinning = threading.Lock()
+_second_team: threading.Thread | None = None
+
+
+def stop_spinning() -> None:
+    """Make torch's idle OpenMP threads sleep, so that they leave the cores to numba's threads.
+
+    GNU's OpenMP lets idle threads spin for milliseconds after each parallel region, unless the
+    process holds more OpenMP threads than there are cores. One thread that has run a parallel
+    region of its own, and waits, makes it so; environment variables would only act before torch
+    is imported. On two cores an SFFA step takes less than half the time for it.
+    """
+    global _second_team
+    with _spinning:
+        if _second_team is not None or torch.get_num_threads() == 1:
+            return
+        ready, never = threading.Event(), threading.Event()
+
+        def hold_a_team() -> None:
+            torch.zeros(1_000_000).add_(1)
+            ready.set()
+            never.wait()
+
+        _second_team = threading.Thread(target=hold_a_team, name="sffa-openmp", daemon=True)
+        _second_team.start()
+        ready.wait()
