@@ -1,5 +1,6 @@
 """What learns: codes, goodness, layers, networks, objectives, negatives, trainer, baseline."""
 
+from sffa.core.algorithms import PRESETS, make
 from sffa.core.backprop import Backprop, BackpropConfig
 from sffa.core.config import NetworkConfig
 from sffa.core.growth import Growth
@@ -9,6 +10,7 @@ from sffa.core.storage import load
 from sffa.core.trainer import Epoch, Trainer, accuracy
 
 __all__ = [
+    "PRESETS",
     "Backprop",
     "BackpropConfig",
     "Epoch",
@@ -19,4 +21,5 @@ __all__ = [
     "Trainer",
     "accuracy",
     "load",
+    "make",
 ]

@@ -17,6 +17,7 @@ from sffa.core.growth import Growth, grow
 from sffa.core.layers import uniform
 from sffa.core.learner import Array, Learner, Task
 from sffa.core.seeds import generator
+from sffa.errors import DataError
 
 if TYPE_CHECKING:
     from sffa.core.trainer import Trainer
@@ -71,8 +72,10 @@ class Backprop(Learner):
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Give the mean cross-entropy over the classes met, or over those of each one's task."""
         column = self.columns(y)
+        if len(column) != len(x):
+            raise DataError(f"{len(x)} examples and {len(column)} labels do not match")
         candidates = self.candidates(len(column), task)
-        target = (candidates == column[:, None]).int().argmax(dim=1)
+        target = self._targets(column, candidates).int().argmax(dim=1)
         return F.cross_entropy(self.outputs(x, task), target)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
@@ -81,7 +84,7 @@ class Backprop(Learner):
         if task is None:
             return self._head(None, hidden)
         candidates = self.candidates(len(hidden), task)
-        tasks = torch.as_tensor(task, device=self.device).reshape(-1).expand(len(hidden))
+        tasks = self._tasks(len(hidden), task)
         present = torch.unique(tasks).tolist()
         if len(present) == 1:
             return self._head(present[0], hidden)
@@ -99,20 +102,33 @@ class Backprop(Learner):
         save(path, self, trainer)
 
     def _head(self, task: int | None, hidden: Tensor) -> Tensor:
-        head = self.heads["all" if task is None else str(task)]
-        assert isinstance(head, nn.Linear)
+        head = self._find("all" if task is None else str(task))
+        if task is None and (head is None or len(head.weight) != len(self.classes)):
+            raise DataError("the classes were met in tasks, each with its head: say which task")
+        assert head is not None
         return F.linear(hidden, head.weight, head.bias)
 
+    def _find(self, key: str) -> nn.Linear | None:
+        head = self.heads[key] if key in self.heads else None  # noqa: SIM401 (has no get)
+        assert head is None or isinstance(head, nn.Linear)
+        return head
+
     def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
-        key = "all" if task is None else str(task)
+        if task is not None:
+            return self.size_head(str(task), len(self.tasks[task]))
+        return self.size_head("all", len(self.classes)) if classes else []
+
+    def size_head(self, key: str, count: int) -> list[Growth]:
+        """Make a head, or add outputs to it, until it has ``count``."""
+        head = self._find(key)
+        if head is not None and len(head.weight) == count:
+            return []
         fan_in = self.config.hidden[-1]
-        count = len(self.classes) if task is None else len(self.tasks[task])
         rng = generator(self.config.seed, f"head {key}", count)
         fresh = _linear(fan_in, count, rng).to(self.device)
-        if key not in self.heads:
+        if head is None:
             self.heads[key] = fresh
             return [Growth(f"heads.{key}.{n}", None, p) for n, p in fresh.named_parameters()]
-        head = self.heads[key]
         growths = []
         for name, parameter in list(head.named_parameters()):
             values = getattr(fresh, name).detach()

@@ -7,7 +7,7 @@ label and the code's part the same for every image, so each is one product per b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -16,9 +16,8 @@ from torch import Tensor, nn
 from sffa.core.config import NetworkConfig
 from sffa.core.goodness import Energies, Goodness, SymmetricGoodness, ThresholdGoodness
 from sffa.core.seeds import generator
-from sffa.kernels import Gate, Incoming, Kernel, Winners
-
-_TINY = 1e-12
+from sffa.kernels import Gate, Incoming, Kernel, Rule, Winners, norm_factor
+from sffa.kernels.winners import TINY
 
 
 class Response(NamedTuple):
@@ -43,9 +42,7 @@ class Layer(nn.Module, ABC):
         super().__init__()
         self.width = width
         self.gate: Gate | None = None
-        self.norm = config.norm
         self.activity_norm = config.activity_norm
-        self.activation = torch.relu if config.activation == "relu" else torch.sigmoid
         rng = generator(config.seed, "weights", number)
         bound = (previous + config.inputs + code) ** -0.5
 
@@ -56,6 +53,13 @@ class Layer(nn.Module, ABC):
         self.code = draw(code, width)
         self.latent = draw(previous, width) if previous else None
         self.bias = draw(width)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """Take the gate along when the layer is moved to another device."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if self.gate is not None:
+            self.gate = Gate(fn(self.gate.own))
+        return self
 
     @abstractmethod
     def respond(
@@ -68,23 +72,11 @@ class Layer(nn.Module, ABC):
     ) -> Response:
         """Answer each example (batch, inputs) under each of its candidate labels."""
 
-    def _activity(self, active: Tensor, energies: Energies) -> Tensor:
+    def _activity(self, total: Tensor, energies: Energies) -> Tensor:
         """Give the mean activity of each input: L1 as in the paper's loss (eq. 4), or Euclidean."""
         if self.activity_norm == "l1":
-            return active.sum(dim=-1) / self.width
-        return (sum(energies, start=torch.zeros(())) / self.width + _TINY).sqrt()
-
-    def _norm_factor(self, energy: Tensor, neurons: int) -> Tensor:
-        """Give what a polarity's latents are multiplied by before the next layer sees them.
-
-        The paper prints a division by the squared norm (eq. 2), which does not lead to the
-        goodness of one half that it asks for; that is ``literal``.
-        """
-        safe = energy.detach().clamp(min=_TINY)
-        if self.norm == "literal":
-            return safe.reciprocal()
-        factor = safe.rsqrt()
-        return factor * neurons**0.5 if self.norm == "rms" else factor
+            return total / self.width
+        return (sum(energies, start=torch.zeros(())) / self.width + TINY).sqrt()
 
 
 class SymmetricLayer(Layer):
@@ -92,7 +84,7 @@ class SymmetricLayer(Layer):
 
     def __init__(self, config: NetworkConfig, width: int, previous: int, code: int, number: int):
         super().__init__(config, width, previous, code, number)
-        self.k = config.k
+        self.rule = Rule(config.k, config.activation or "sigmoid", config.norm)
         self.goodness = SymmetricGoodness(config.epsilon, config.clamp)
 
     def respond(
@@ -103,22 +95,20 @@ class SymmetricLayer(Layer):
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
-        """See `Layer.respond`. Winners are chosen on the drive: the activations are monotone."""
-        shared = torch.addmm(self.bias, x, self.image)
+        """See `Layer.respond`. Winners are chosen on the drive: the activations are monotone.
+
+        The bias goes with the labels' part, so that the images' part is a bare product.
+        """
         incoming = None
         if below is not None and self.latent is not None:
             layer, latent = below
             assert isinstance(latent, Winners)
             incoming = Incoming(latent, self.latent, layer.gate)
-        won = kernel.winners(shared, codes @ self.code, incoming, candidates, self.k, self.gate)
-        active = self.activation(won.value)
-        halves = active.view(*active.shape[:-1], 2, self.k)
-        energy = halves.square().sum(dim=-1)
-        energies = energy.unbind(dim=-1)
-        factor = self._norm_factor(energy, self.width // 2)
-        latent = Winners(won.index, (halves.detach() * factor[..., None]).flatten(-2))
-        activity = self._activity(active, energies)
-        return Response(energies, activity, Winners(won.index, active), latent)
+        label = torch.addmm(self.bias, codes, self.code)
+        answer = kernel.answer(x @ self.image, label, incoming, candidates, self.rule, self.gate)
+        energies = answer.energy.unbind(dim=-1)
+        activity = self._activity(answer.activity, energies)
+        return Response(energies, activity, answer.active, answer.latent)
 
 
 class ThresholdLayer(Layer):
@@ -126,6 +116,8 @@ class ThresholdLayer(Layer):
 
     def __init__(self, config: NetworkConfig, width: int, previous: int, code: int, number: int):
         super().__init__(config, width, previous, code, number)
+        self.norm = config.norm
+        self.activation = torch.sigmoid if config.activation == "sigmoid" else torch.relu
         scale = 1 / width if config.scale == "mean" else config.scale
         self.goodness = ThresholdGoodness(config.theta, scale)
 
@@ -148,9 +140,10 @@ class ThresholdLayer(Layer):
         if self.gate is not None:
             active = active * self.gate.mask(self.width)[rows]
         energies = (active.square().sum(dim=-1),)
-        factor = self._norm_factor(energies[0], self.width)
+        factor = norm_factor(energies[0], self.width, self.norm)
         normal = active.detach() * factor[..., None]
-        return Response(energies, self._activity(active, energies), active, normal)
+        activity = self._activity(active.sum(dim=-1), energies)
+        return Response(energies, activity, active.detach(), normal)
 
 
 def uniform(rng: np.random.Generator, bound: float, *shape: int) -> Tensor:

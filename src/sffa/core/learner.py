@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from sffa.core.growth import Growth
-from sffa.errors import ConfigurationError, DataError
+from sffa.errors import ConfigurationError, DataError, SFFAError
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 Batch = TypeVar("Batch", Tensor, Array)
-Task = int | Tensor | None
+Task = int | Tensor | Array | None
 
 _BLOCK = 2048
 
@@ -50,7 +50,7 @@ class Learner(nn.Module, ABC):
 
     @abstractmethod
     def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
-        """Grow for classes just appended to ``self.classes``."""
+        """Grow for classes just appended to ``self.classes``, and for what ``task`` now holds."""
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
         """Meet the classes of an experience; those already known just become the current ones."""
@@ -61,13 +61,21 @@ class Learner(nn.Module, ABC):
             raise DataError(f"classes are non-negative integers, got {min(wanted)}")
         if len(set(wanted)) < len(wanted):
             raise DataError(f"a class appears twice in {wanted}")
+        if task is not None and task < 0:
+            raise DataError(f"tasks are non-negative integers, got {task}")
+        before = self.classes, self.current, self.tasks
         new = [label for label in wanted if label not in self.classes]
-        self.classes += new
+        self.classes = [*self.classes, *new]
         self.current = [self.classes.index(label) for label in wanted]
         if task is not None:
-            known = self.tasks.setdefault(task, [])
-            known += [column for column in self.current if column not in known]
-        return self._make_room(new, task) if new else []
+            known = self.tasks.get(task, [])
+            added = [column for column in self.current if column not in known]
+            self.tasks = {**self.tasks, task: [*known, *added]}
+        try:
+            return self._make_room(new, task)
+        except SFFAError:
+            self.classes, self.current, self.tasks = before
+            raise
 
     def standardise(self, mean: float | Tensor, std: float | Tensor) -> None:
         """Set what is subtracted from, and divides, every input: numbers or one value a feature."""
@@ -77,7 +85,11 @@ class Learner(nn.Module, ABC):
                 raise ConfigurationError(
                     f"{name} has {vector.numel()} values, expected 1 or {self.inputs}"
                 )
-            setattr(self, name, vector.to(self.device))
+            if name == "std" and not bool((vector > 0).all()):
+                raise ConfigurationError(
+                    "std must be positive; give features that never vary a std of 1"
+                )
+            setattr(self, name, vector.to(self.device, copy=True))
 
     @property
     def device(self) -> torch.device:
@@ -86,19 +98,21 @@ class Learner(nn.Module, ABC):
 
     def prepare(self, x: Tensor | Array) -> Tensor:
         """Flatten a batch to (batch, inputs), move it to the device and standardise it."""
-        tensor = torch.as_tensor(x, device=self.device)
+        tensor = tensor_of(x, self.device)
         if tensor.ndim == 0 or tensor[:1].numel() != self.inputs * min(len(tensor), 1):
             raise DataError(
                 f"expected examples of {self.inputs} features, got a batch of shape "
                 f"{tuple(tensor.shape)}"
             )
-        tensor = tensor.reshape(len(tensor), -1)
+        tensor = tensor.reshape(len(tensor), self.inputs)
         unit = 255.0 if tensor.dtype == torch.uint8 else 1.0
         return torch.addcmul(-self.mean / self.std, tensor.float(), 1 / (unit * self.std))
 
     def columns(self, y: Tensor | Array) -> Tensor:
         """Give the column of each label."""
-        labels = torch.as_tensor(y, device=self.device).long()
+        labels = tensor_of(y, self.device).long()
+        if labels.ndim != 1:
+            raise DataError(f"expected one label an example, got the shape {tuple(labels.shape)}")
         known = torch.tensor(self.classes, device=self.device)
         ordered, order = known.sort()
         place = torch.searchsorted(ordered, labels).clamp(max=max(len(self.classes) - 1, 0))
@@ -113,7 +127,7 @@ class Learner(nn.Module, ABC):
             raise DataError("the learner has met no class yet; call add_classes first")
         if task is None:
             return torch.arange(len(self.classes), device=self.device).expand(batch, -1)
-        tasks = torch.as_tensor(task, device=self.device).reshape(-1).expand(batch)
+        tasks = self._tasks(batch, task)
         unknown = [t for t in torch.unique(tasks).tolist() if t not in self.tasks]
         if unknown:
             raise DataError(f"unknown task {unknown[0]}; known tasks: {sorted(self.tasks)}")
@@ -124,6 +138,22 @@ class Learner(nn.Module, ABC):
         chosen = table[tasks]
         return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
 
+    def _tasks(self, batch: int, task: Task) -> Tensor:
+        """Give the task of each example."""
+        tasks = tensor_of(task, self.device).reshape(-1)
+        if len(tasks) not in (1, batch):
+            raise DataError(f"expected one task, or one for each of {batch}, got {len(tasks)}")
+        return tasks.expand(batch)
+
+    def _targets(self, column: Tensor, candidates: Tensor) -> Tensor:
+        """Tell which candidate (batch, candidates) is each example's label; one must be."""
+        target = candidates == column[:, None]
+        missing = ~target.any(dim=1)
+        if bool(missing.any()):
+            label = self.classes[int(column[missing][0])]
+            raise DataError(f"label {label} does not belong to the task it was given with")
+        return target
+
     @overload
     def scores(self, x: Tensor, task: Task = None) -> Tensor: ...
     @overload
@@ -132,7 +162,7 @@ class Learner(nn.Module, ABC):
     def scores(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
         """Give the scores (batch, candidates), columns as in ``classes``, or in the task's."""
         blocks = [
-            self.outputs(x[start : start + _BLOCK], _part(task, start))  # type: ignore[arg-type]
+            self.outputs(x[start : start + _BLOCK], part_of(task, start, _BLOCK))  # type: ignore[arg-type]
             for start in range(0, max(len(x), 1), _BLOCK)
         ]
         scores = torch.cat(blocks)
@@ -150,8 +180,17 @@ class Learner(nn.Module, ABC):
         return labels if isinstance(x, Tensor) else labels.cpu().numpy()
 
 
-def _part(task: Task, start: int) -> Task:
-    """Cut a tensor of tasks as its batch is cut."""
-    if isinstance(task, Tensor) and task.numel() > 1:
-        return task[start : start + _BLOCK]
+def part_of(task: Task, start: int, size: int) -> Task:
+    """Cut the tasks of examples as their batch is cut; one task for all stays as it is."""
+    if isinstance(task, Tensor | np.ndarray) and task.ndim and len(task) > 1:
+        return task[start : start + size]
     return task
+
+
+def tensor_of(values: Tensor | Array | int | None, device: torch.device) -> Tensor:
+    """Show values as a tensor; arrays that torch cannot share are copied."""
+    if isinstance(values, np.ndarray) and (
+        not values.flags.writeable or any(stride < 0 for stride in values.strides)
+    ):
+        values = values.copy()
+    return torch.as_tensor(values, device=device)

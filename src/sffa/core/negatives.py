@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sffa.core.learner import Task
 from sffa.core.network import Network
 
 Negatives = Literal["all", "uniform", "hard"]
@@ -15,34 +16,44 @@ KINDS: tuple[Negatives, ...] = ("all", "uniform", "hard")
 
 
 def draw(
-    kind: Negatives, network: Network, x: Tensor, y: Tensor, rng: np.random.Generator
+    kind: Negatives,
+    network: Network,
+    x: Tensor,
+    y: Tensor,
+    rng: np.random.Generator,
+    task: Task = None,
 ) -> Tensor | None:
     """Give the labels to contrast each example with: all (None), or its own and one wrong one.
 
-    ``uniform`` draws the wrong label evenly (the paper); ``hard`` in proportion to how good the
-    network finds it. The pair is (batch, 2), true label first; a single class has no wrong one.
+    ``uniform`` draws the wrong label evenly (the paper) from those that ``all`` would contrast the
+    example with; ``hard`` in proportion to how good the network finds it. The pair is (batch, 2),
+    true label first; where there is no wrong one, -1.
     """
     if kind == "all":
         return None
     column = network.columns(y)
-    count = len(network.classes)
-    if count == 1:
-        return column[:, None]
+    others = network.contrasts(column, task)
+    weights = torch.ones(others.shape, dtype=torch.float64, device=others.device)
+    if kind == "hard":
+        weights = _goodness(network, x, others, task)
+    weights = weights.masked_fill((others < 0) | (others == column[:, None]), 0.0)
     draws = torch.from_numpy(rng.random(len(column), dtype=np.float32)).to(column.device)
-    if kind == "uniform":
-        wrong = (column + 1 + (draws * (count - 1)).long().clamp(max=count - 2)) % count
-    else:
-        wrong = _proportional(network.scores(x), column, draws)
+    wrong = others.gather(1, _proportional(weights, draws)).squeeze(1)
+    wrong = wrong.masked_fill(~(weights > 0).any(dim=1), -1)
     return torch.stack([column, wrong], dim=1)
 
 
-def _proportional(goodness: Tensor, column: Tensor, draws: Tensor) -> Tensor:
-    """Choose a wrong label for each example with probability proportional to its goodness."""
-    weights = goodness.clamp(min=1e-9).scatter(1, column[:, None], 0.0)
-    cumulated = weights.double().cumsum(dim=1)
+def _goodness(network: Network, x: Tensor, columns: Tensor, task: Task) -> Tensor:
+    """Give how good the network finds each example with the labels in ``columns``; some in -1."""
+    count = len(network.classes)
+    scored = network.candidates(len(columns), task)
+    table = torch.zeros(len(columns), count + 1, dtype=torch.float64, device=columns.device)
+    table.scatter_(1, scored.where(scored >= 0, count), network.scores(x, task).double())
+    return table.gather(1, columns.where(columns >= 0, count)).clamp(min=1e-9)
+
+
+def _proportional(weights: Tensor, draws: Tensor) -> Tensor:
+    """Choose a place in each row (batch, 1) with probability proportional to its weight."""
+    cumulated = weights.cumsum(dim=1)
     level = draws.double()[:, None] * cumulated[:, -1:]
-    chosen = torch.searchsorted(cumulated, level, right=True).squeeze(1)
-    last = weights.shape[1] - 1
-    chosen = chosen.clamp(max=last)
-    clash = chosen == column  # only by rounding at the very end of the scale
-    return torch.where(clash, (column + 1) % (last + 1), chosen)
+    return torch.searchsorted(cumulated, level, right=True).clamp(max=weights.shape[1] - 1)

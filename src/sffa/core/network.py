@@ -18,7 +18,7 @@ from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, un
 from sffa.core.learner import Array, Learner, Task
 from sffa.core.objective import local_loss, product_loss
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, DataError
 from sffa.kernels import Kernel
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class Network(Learner):
         self.kernels = kernels
         self._kernel: Kernel | None = None
         kernel_room.get(kernels, torch.device("cpu" if kernels == "numba" else "meta"))
+        if self.config.gate is not None:
+            self._shares(self.config)  # refuses shares too small for the winners
         onehot = self.config.codes == "onehot"
         self.register_buffer("codes", torch.zeros(0, 0 if onehot else self.config.code_size))
         self.layers = nn.ModuleList()
@@ -98,9 +100,9 @@ class Network(Learner):
         if known:
             self.add_classes(known)
 
-    def _shares(self) -> list[int]:
+    @staticmethod
+    def _shares(config: NetworkConfig) -> list[int]:
         """Give how many neurons of a polarity each label owns in each layer, when gated."""
-        config = self.config
         assert config.gate is not None
         least = config.k if config.algorithm == "sffa" else 1
         return [
@@ -111,9 +113,13 @@ class Network(Learner):
     def deepen(self, width: int) -> list[Growth]:
         """Add a layer on top that trains alone; what the layers below compute stays the same."""
         hidden = (*self.config.hidden, width)
-        self.config = build(NetworkConfig, **{**self.config.model_dump(), "hidden": hidden})
-        layer = self._append(width)
-        layer.to(self.device)
+        config = build(NetworkConfig, **{**self.config.model_dump(), "hidden": hidden})
+        if config.gate is not None:
+            self._shares(config)
+        self.config = config
+        layer = self._append(width).to(self.device)
+        if config.gate == "disjoint":
+            self._widen()  # the new layer, if more classes were met than planned for
         self._set_gates()
         number = len(self.layers) - 1
         return [Growth(f"layers.{number}.{n}", None, p) for n, p in layer.named_parameters()]
@@ -123,6 +129,7 @@ class Network(Learner):
     ) -> Iterator[Response]:
         """Yield each layer's response; with ``layer``, only that one's, and only it can learn."""
         x = self.prepare(x)
+        self._check(candidates, len(x))
         kernel = self._backend()
         below: tuple[Layer, Any] | None = None
         for number, current in enumerate(self._stack()):
@@ -151,9 +158,9 @@ class Network(Learner):
         """
         column = self.columns(y)
         if candidates is None:
-            candidates = self._contrasts(column, task)
+            candidates = self.contrasts(column, task)
         valid = candidates >= 0
-        target = candidates == column[:, None]
+        target = self._targets(column, candidates)
         stack = self._stack()
         if self.config.coupling == "product":
             if layer is not None:
@@ -189,7 +196,7 @@ class Network(Learner):
 
         save(path, self, trainer)
 
-    def _contrasts(self, column: Tensor, task: Task) -> Tensor:
+    def contrasts(self, column: Tensor, task: Task) -> Tensor:
         """Give the labels each example is contrasted with (batch, candidates).
 
         With ``candidates="current"``, examples of the classes at hand are contrasted with those
@@ -206,6 +213,18 @@ class Network(Learner):
         if not bool((~current[column]).any()):
             return torch.tensor(self.current, device=self.device).expand(len(column), -1)
         return seen.masked_fill(~allowed, -1)
+
+    def _check(self, candidates: Tensor, batch: int) -> None:
+        """Refuse candidates that do not fit: the compiled loops trust them."""
+        if candidates.ndim != 2 or len(candidates) != batch:
+            raise DataError(
+                f"{batch} examples need labels or candidates for as many, got the shape "
+                f"{tuple(candidates.shape)}"
+            )
+        if candidates.numel() and int(candidates.max()) >= len(self.classes):
+            raise DataError(
+                f"candidate {int(candidates.max())} is not among {len(self.classes)} columns"
+            )
 
     def _stack(self) -> list[Layer]:
         return list(self.layers)  # type: ignore[arg-type]
@@ -225,19 +244,18 @@ class Network(Learner):
 
     def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
         growths: list[Growth] = []
-        if self.config.codes == "onehot":
+        if not classes:
+            return growths
+        config = self.config
+        if config.codes == "onehot":
             growths += self._grow_codes()
         else:
+            codes = self.codes
             for label in classes:
-                code = symba_code(
-                    label,
-                    self.codes,
-                    self.config.code_size,
-                    self.config.code_density,
-                    self.config.seed,
-                )
-                self.codes = torch.cat([self.codes, code[None].to(self.device)])
-        if self.config.gate == "disjoint":
+                code = symba_code(label, codes, config.code_size, config.code_density, config.seed)
+                codes = torch.cat([codes, code[None].to(self.device)])
+            self.codes = codes
+        if config.gate == "disjoint":
             growths += self._widen()
         self._set_gates()
         return growths
@@ -246,7 +264,9 @@ class Network(Learner):
         config = self.config
         if config.gate is None or not self.classes:
             return
-        for number, (layer, share) in enumerate(zip(self._stack(), self._shares(), strict=True)):
+        for number, (layer, share) in enumerate(
+            zip(self._stack(), self._shares(self.config), strict=True)
+        ):
             shape = share, layer.width, config.polarities
             if config.gate == "disjoint":
                 gate = disjoint_gate(len(self.classes), *shape)
@@ -274,7 +294,9 @@ class Network(Learner):
         growths: list[Growth] = []
         below: Tensor | None = None
         below_width = 0
-        for number, (layer, share) in enumerate(zip(self._stack(), self._shares(), strict=True)):
+        for number, (layer, share) in enumerate(
+            zip(self._stack(), self._shares(self.config), strict=True)
+        ):
             group = layer.width // self.config.polarities
             wanted = max(group, len(self.classes) * share)
             starts = torch.arange(self.config.polarities)[:, None] * wanted

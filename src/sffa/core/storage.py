@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -49,8 +49,11 @@ def save(
                 tensors[f"adam.{key}.{names[id(parameter)]}"] = value.contiguous()
     text = json.dumps(header, sort_keys=True)
     metadata = {"sffa": text, "sha256": _digest(text, tensors)}
-    with replacing(path) as temporary:
-        save_file(tensors, temporary, metadata=metadata)
+    try:
+        with replacing(path) as temporary:
+            save_file(tensors, temporary, metadata=metadata)
+    except (OSError, SafetensorError) as error:
+        raise ModelFileError(f"cannot write a model to {path}: {error}") from None
 
 
 def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Network | Backprop:
@@ -126,20 +129,30 @@ def _learner(
     tensors: dict[str, Tensor],
     device: str | torch.device,
 ) -> Network | Backprop:
-    kind: Literal["network", "backprop"] = header["kind"]
     try:
-        learner = Network(**header["config"]) if kind == "network" else Backprop(**header["config"])
-        in_task = {column: int(t) for t, columns in header["tasks"].items() for column in columns}
-        for column, label in enumerate(header["classes"]):
-            learner.add_classes([label], in_task.get(column))
+        learner = _shaped(header, tensors)
         learner.tasks = {int(task): columns for task, columns in header["tasks"].items()}
         learner.current = header["current"]
         learner.standardise(tensors["mean"], tensors["std"])
         own = {name: value for name, value in tensors.items() if not name.startswith("adam.")}
         learner.load_state_dict(own)
-    except (SFFAError, RuntimeError, TypeError, KeyError) as error:
+    except (SFFAError, RuntimeError, TypeError, KeyError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path} does not hold a usable model: {error}") from None
     return learner.to(device)
+
+
+def _shaped(header: dict[str, Any], tensors: dict[str, Tensor]) -> Network | Backprop:
+    """Make a learner that has met the file's classes, its parameters as large as the file's."""
+    classes: list[int] = header["classes"]
+    if header["kind"] == "network":
+        return Network(**header["config"], classes=classes)
+    learner = Backprop(**header["config"])
+    learner.classes = list(classes)
+    for name, value in tensors.items():
+        room, _, rest = name.partition(".")
+        if room == "heads" and rest.endswith(".bias"):
+            learner.size_head(rest.removesuffix(".bias"), len(value))
+    return learner
 
 
 def _digest(header: str, tensors: dict[str, Tensor]) -> str:

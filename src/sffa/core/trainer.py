@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sffa.core import negatives as negative_room
 from sffa.core.growth import follow
-from sffa.core.learner import Array, Learner, Task
+from sffa.core.learner import Array, Learner, Task, part_of, tensor_of
 from sffa.core.negatives import Negatives
 from sffa.core.network import Network
 from sffa.core.seeds import generator
@@ -79,8 +79,10 @@ class Trainer:
                 "back-propagation has no negatives and no greedy schedule: "
                 "leave negatives='all' and schedule='online'"
             )
-        if lr <= 0:
+        if not lr > 0:
             raise ConfigurationError(f"lr must be positive, got {lr}")
+        if seed < 0:
+            raise ConfigurationError(f"seed must not be negative, got {seed}")
         self.learner = learner
         self.lr = lr
         self.negatives: Negatives = negatives
@@ -93,6 +95,7 @@ class Trainer:
 
     def step(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Learn from one batch and give its loss, detached."""
+        self._check_growth()
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.loss(x, y, task)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -101,13 +104,13 @@ class Trainer:
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Give the loss of a batch under this trainer's negatives and schedule."""
-        x = torch.as_tensor(x, device=self.learner.device)
-        y = torch.as_tensor(y, device=self.learner.device)
+        x = tensor_of(x, self.learner.device)
+        y = tensor_of(y, self.learner.device)
         if len(x) != len(y) or not len(x):
             raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
         if not isinstance(self.learner, Network):
             return self.learner.loss(x, y, task)
-        pairs = negative_room.draw(self.negatives, self.learner, x, y, self.rng)
+        pairs = negative_room.draw(self.negatives, self.learner, x, y, self.rng, task)
         return self.learner.loss(x, y, task, candidates=pairs, layer=self.layer)
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> None:
@@ -137,6 +140,12 @@ class Trainer:
         ``watch`` names pairs of examples and labels whose accuracy is taken after each epoch;
         ``on_batch`` is told how many batches of how many are done.
         """
+        if len(x) != len(y):
+            raise DataError(f"{len(x)} examples and {len(y)} labels do not match")
+        if batch_size < 1 or epochs < 0:
+            raise ConfigurationError(
+                f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
+            )
         history = []
         for layer in self._layers_to_train():
             self.layer = layer
@@ -146,6 +155,15 @@ class Trainer:
                 if on_epoch is not None:
                     on_epoch(epoch)
         return history
+
+    def _check_growth(self) -> None:
+        """Refuse to go on when the learner has weights that the optimiser does not know."""
+        known = {id(p) for group in self.optimizer.param_groups for p in group["params"]}
+        if any(id(parameter) not in known for parameter in self.learner.parameters()):
+            raise ConfigurationError(
+                "the learner grew without its trainer: call add_classes and deepen of the trainer, "
+                "or make a new one"
+            )
 
     def _layers_to_train(self) -> list[int | None]:
         if self.schedule == "greedy" and isinstance(self.learner, Network):
@@ -162,8 +180,8 @@ class Trainer:
     ) -> Epoch:
         started = time.perf_counter()
         device = self.learner.device
-        examples = torch.as_tensor(x, device=device)
-        labels = torch.as_tensor(y, device=device)
+        examples = tensor_of(x, device)
+        labels = tensor_of(y, device)
         order = torch.from_numpy(self.rng.permutation(len(labels))).to(device)
         losses = torch.zeros((), dtype=torch.float64, device=device)
         batches = torch.split(order, batch_size)
@@ -219,20 +237,21 @@ def accuracy(
     learner: Learner, x: Tensor | Array, y: Tensor | Array, task: Task = None, block: int = 2048
 ) -> tuple[float, list[float]]:
     """Give the percentage of right predictions, and each layer's own (none for the baseline)."""
-    examples = torch.as_tensor(x, device=learner.device)
+    examples = tensor_of(x, learner.device)
     labels = learner.columns(y)
     right = torch.zeros((), dtype=torch.int64, device=learner.device)
     by_layer: Tensor | int = 0
     for start in range(0, len(labels), block):
         part, wanted = examples[start : start + block], labels[start : start + block]
-        candidates = learner.candidates(len(part), task)
+        given = part_of(task, start, block)
+        candidates = learner.candidates(len(part), given)
         if isinstance(learner, Network):
-            scores = learner.layer_scores(part, task)
+            scores = learner.layer_scores(part, given)
             best = candidates.expand(len(scores), -1, -1).gather(2, scores.argmax(2, keepdim=True))
             by_layer = by_layer + (best.squeeze(2) == wanted).sum(dim=1)
             total = scores.mean(dim=0)
         else:
-            total = learner.outputs(part, task)
+            total = learner.outputs(part, given)
         chosen = candidates.gather(1, total.argmax(dim=1, keepdim=True)).squeeze(1)
         right += (chosen == wanted).sum()
     percent = 100.0 / max(len(labels), 1)

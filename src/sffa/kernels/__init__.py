@@ -9,9 +9,21 @@ import torch
 
 from sffa.errors import ConfigurationError, nearest
 from sffa.kernels.reference import TorchKernel, expand
-from sffa.kernels.winners import Gate, Incoming, Kernel, Winners
+from sffa.kernels.winners import Answer, Gate, Incoming, Kernel, Rule, Winners, norm_factor
 
-__all__ = ["BACKENDS", "Gate", "Incoming", "Kernel", "Winners", "expand", "get", "warm_up"]
+__all__ = [
+    "BACKENDS",
+    "Answer",
+    "Gate",
+    "Incoming",
+    "Kernel",
+    "Rule",
+    "Winners",
+    "expand",
+    "get",
+    "norm_factor",
+    "warm_up",
+]
 
 BACKENDS = ("auto", "torch", "numba")
 

@@ -15,6 +15,9 @@ _MATH = {"reassoc", "contract", "nsz", "arcp"}
 _U = np.uint32
 _F = np.float32
 
+TINY = 1e-12
+UNIT, LITERAL, RMS = 0, 1, 2
+
 
 @njit(cache=True, fastmath=_MATH)
 def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
@@ -133,42 +136,104 @@ def _select(drive, k, blocks, maxima, hit, found, value):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def _both_halves(drive, k, blocks, maxima, hit, found, value, out_place, out_value):  # type: ignore[no-untyped-def]
-    """Write the k winners of each half of ``drive``, as places in the whole."""
+def _activate(drive, relu, neurons, norm, active, latent, energy):  # type: ignore[no-untyped-def]
+    """Activate one half's winning drives; write latents, their energy and normalised latents."""
+    total = _F(0)
+    for s in range(drive.size):
+        z = drive[s]
+        h = max(z, _F(0)) if relu else _F(1) / (_F(1) + np.exp(-z))
+        active[s] = h
+        total += h * h
+    energy[0] = total
+    safe = max(total, _F(TINY))
+    factor = _F(1) / safe if norm == LITERAL else _F(1) / np.sqrt(safe)
+    if norm == RMS:
+        factor *= np.sqrt(_F(neurons))
+    for s in range(drive.size):
+        latent[s] = active[s] * factor
+
+
+@njit(cache=True)
+def _both_halves(  # type: ignore[no-untyped-def]
+    drive, k, blocks, maxima, hit, found, value, relu, neurons, norm, place, active, latent, energy
+):
+    """Find and activate the k winners of each half of ``drive``; places are in the whole."""
     half = drive.size // 2
-    _select(drive[:half], k, blocks, maxima, hit, found, value)
-    for s in range(k):
-        out_place[s] = found[s]
-        out_value[s] = value[s]
-    _select(drive[half:], k, blocks, maxima, hit, found, value)
-    for s in range(k):
-        out_place[k + s] = found[s] + _U(half)
-        out_value[k + s] = value[s]
+    for side in range(2):
+        _select(drive[side * half : (side + 1) * half], k, blocks, maxima, hit, found, value)
+        for s in range(k):
+            place[side * k + s] = found[s] + _U(side * half)
+        _activate(
+            value[:k],
+            relu,
+            neurons,
+            norm,
+            active[side * k : (side + 1) * k],
+            latent[side * k : (side + 1) * k],
+            energy[side:],
+        )
 
 
 @njit(cache=True, parallel=True)
 def scan(  # type: ignore[no-untyped-def]
-    shared, label, latent_place, latent_value, weight, candidates, k, blocks, parts, place, value
+    shared,
+    label,
+    latent_place,
+    latent_value,
+    weight,
+    candidates,
+    k,
+    blocks,
+    parts,
+    relu,
+    norm,
+    place,
+    active,
+    latent,
+    energy,
 ):
-    """Fill ``place`` and ``value`` (batch, candidates, 2k) with the winners of each half."""
+    """Fill the winners (batch, candidates, 2k) and the energies (batch, candidates, 2)."""
     batch, width = shared.shape
     for part in prange(parts):
         drive = np.empty(width, _F)
         maxima = np.empty(blocks, _F)
         hit = np.empty(blocks + 1, _U)
         found = np.empty(width // 2 + 1, _U)
-        kept = np.empty(width // 2 + 1, _F)
+        value = np.empty(width // 2 + 1, _F)
         for b in range(part * batch // parts, (part + 1) * batch // parts):
             for c in range(candidates.shape[1]):
                 y = candidates[b, c]
                 if y < 0:
-                    place[b, c, :] = _U(0)
-                    value[b, c, :] = _F(0)
+                    _nothing(place[b, c], active[b, c], latent[b, c], energy[b, c])
                     continue
                 for j in range(width):
                     drive[j] = shared[b, j] + label[y, j]
                 _add_rows(drive, weight, latent_place[b, c], latent_value[b, c])
-                _both_halves(drive, k, blocks, maxima, hit, found, kept, place[b, c], value[b, c])
+                _both_halves(
+                    drive,
+                    k,
+                    blocks,
+                    maxima,
+                    hit,
+                    found,
+                    value,
+                    relu,
+                    width // 2,
+                    norm,
+                    place[b, c],
+                    active[b, c],
+                    latent[b, c],
+                    energy[b, c],
+                )
+
+
+@njit(cache=True)
+def _nothing(place, active, latent, energy):  # type: ignore[no-untyped-def]
+    """Write the response to no label."""
+    place[:] = _U(0)
+    active[:] = _F(0)
+    latent[:] = _F(0)
+    energy[:] = _F(0)
 
 
 @njit(cache=True, parallel=True)
@@ -196,15 +261,19 @@ def scan_gated(  # type: ignore[no-untyped-def]
     k,
     blocks,
     parts,
+    relu,
+    norm,
     place,
-    value,
+    active,
+    latent,
+    energy,
 ):
     """Do as `scan` does, with each label looking only at its ``own`` neurons (labels, own).
 
     ``packed`` comes from `pack`; ``local`` (labels, previous width) gives the row of it that a
     neuron of the previous layer has. Candidates run outermost: a label's block stays in cache.
     """
-    batch = shared.shape[0]
+    batch, neurons = shared.shape[0], shared.shape[1] // 2
     width = own.shape[1]
     depth = latent_place.shape[2]
     for part in prange(parts):
@@ -213,31 +282,61 @@ def scan_gated(  # type: ignore[no-untyped-def]
         maxima = np.empty(blocks, _F)
         hit = np.empty(blocks + 1, _U)
         found = np.empty(width // 2 + 1, _U)
-        kept = np.empty(width // 2 + 1, _F)
+        value = np.empty(width // 2 + 1, _F)
         for c in range(candidates.shape[1]):
             for b in range(part * batch // parts, (part + 1) * batch // parts):
                 y = candidates[b, c]
                 if y < 0:
-                    place[b, c, :] = _U(0)
-                    value[b, c, :] = _F(0)
+                    _nothing(place[b, c], active[b, c], latent[b, c], energy[b, c])
                     continue
                 for j in range(width):
                     drive[j] = shared[b, own[y, j]] + label[y, own[y, j]]
                 for s in range(depth):
                     rows[s] = local[y, latent_place[b, c, s]]
                 _add_rows(drive, packed[y], rows, latent_value[b, c])
-                _both_halves(drive, k, blocks, maxima, hit, found, kept, place[b, c], value[b, c])
+                _both_halves(
+                    drive,
+                    k,
+                    blocks,
+                    maxima,
+                    hit,
+                    found,
+                    value,
+                    relu,
+                    neurons,
+                    norm,
+                    place[b, c],
+                    active[b, c],
+                    latent[b, c],
+                    energy[b, c],
+                )
                 for s in range(2 * k):
                     place[b, c, s] = own[y, place[b, c, s]]
 
 
 @njit(cache=True, parallel=True)
-def scatter(place, grad, out):  # type: ignore[no-untyped-def]
-    """Add each winner's gradient to its neuron in ``out`` (batch, width), zeroed by the caller."""
+def differentiate(  # type: ignore[no-untyped-def]
+    candidates, place, active, relu, grad_energy, grad_activity, grad_drive, grad_shared
+):
+    """Turn gradients of energies and activity into those of the winners' drives.
+
+    ``grad_drive`` (batch, candidates, 2k) is filled; ``grad_shared`` (batch, width) gathers it by
+    neuron.
+    """
+    k = place.shape[2] // 2
     for b in prange(place.shape[0]):
+        grad_shared[b, :] = _F(0)
         for c in range(place.shape[1]):
-            for s in range(place.shape[2]):
-                out[b, place[b, c, s]] += grad[b, c, s]
+            if candidates[b, c] < 0:
+                grad_drive[b, c, :] = _F(0)
+                continue
+            for s in range(2 * k):
+                h = active[b, c, s]
+                slope = _F(h > 0) if relu else h * (_F(1) - h)
+                side = 0 if s < k else 1
+                g = (_F(2) * h * grad_energy[b, c, side] + grad_activity[b, c]) * slope
+                grad_drive[b, c, s] = g
+                grad_shared[b, place[b, c, s]] += g
 
 
 @njit(cache=True)
@@ -258,13 +357,14 @@ def sort_by(keys, limit):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True, fastmath=_MATH)
 def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[no-untyped-def]
-    """Add ``scale[i]·grad[i // depth]`` to row r of ``out`` at ``place``, for all i sorted to r.
+    """Sum ``scale[i]·grad[i // depth]`` into row r of ``out`` at ``place``, for all i sorted to r.
 
     With the rows' keys sorted, a row of ``out`` stays in the first-level cache while it is summed.
     """
     winners = place.shape[1]
     for r in prange(out.shape[0]):
         row = out[r]
+        row[:] = _F(0)
         for p in range(start[r], start[r + 1]):
             i = order[p]
             e = i // _U(depth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sffa.kernels.winners import Gate, Incoming, Winners
+from sffa.kernels.winners import Answer, Gate, Incoming, Rule, Winners, norm_factor
 
 
 class TorchKernel:
@@ -13,16 +13,16 @@ class TorchKernel:
 
     name = "torch"
 
-    def winners(
+    def answer(
         self,
         shared: Tensor,
         label: Tensor,
         incoming: Incoming | None,
         candidates: Tensor,
-        k: int,
+        rule: Rule,
         gate: Gate | None,
-    ) -> Winners:
-        """See `sffa.kernels.winners.Kernel.winners`."""
+    ) -> Answer:
+        """See `sffa.kernels.winners.Kernel.answer`."""
         rows = candidates.clamp(min=0)
         drive = shared[:, None, :] + label[rows]
         if incoming is not None:
@@ -33,12 +33,23 @@ class TorchKernel:
         half = drive.shape[-1] // 2
         index = torch.cat(
             [
-                chosen[..., :half].topk(k, dim=-1).indices,
-                chosen[..., half:].topk(k, dim=-1).indices + half,
+                chosen[..., :half].topk(rule.k, dim=-1).indices,
+                chosen[..., half:].topk(rule.k, dim=-1).indices + half,
             ],
             dim=-1,
         )
-        return Winners(index, drive.gather(-1, index))
+        won = drive.gather(-1, index)
+        active = torch.relu(won) if rule.activation == "relu" else torch.sigmoid(won)
+        active = active * (candidates >= 0)[..., None]
+        halves = active.view(*active.shape[:-1], 2, rule.k)
+        energy = halves.square().sum(dim=-1)
+        factor = norm_factor(energy, half, rule.norm)[..., None]
+        return Answer(
+            energy,
+            active.sum(dim=-1),
+            Winners(index, active.detach()),
+            Winners(index, (halves.detach() * factor).flatten(-2)),
+        )
 
 
 def expand(winners: Winners, width: int) -> Tensor:

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from sffa.kernels import compiled
-from sffa.kernels.winners import Gate, Incoming, Winners
+from sffa.kernels.winners import Answer, Gate, Incoming, Rule, Winners
 
-_NO_LATENT = torch.empty(0, 0, 0)
+_MOST_THREADS = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+_NORMS = {"unit": compiled.UNIT, "literal": compiled.LITERAL, "rms": compiled.RMS}
 
 
 class NumbaKernel:
@@ -25,25 +26,25 @@ class NumbaKernel:
     def __init__(self) -> None:
         stop_spinning()
 
-    def winners(
+    def answer(
         self,
         shared: Tensor,
         label: Tensor,
         incoming: Incoming | None,
         candidates: Tensor,
-        k: int,
+        rule: Rule,
         gate: Gate | None,
-    ) -> Winners:
-        """See `sffa.kernels.winners.Kernel.winners`."""
+    ) -> Answer:
+        """See `sffa.kernels.winners.Kernel.answer`."""
         weight = None if incoming is None else incoming.weight
-        value, index = _Scan.apply(  # type: ignore[no-untyped-call]
-            shared, label, weight, incoming, candidates, k, gate
+        energy, activity, index, active, latent = _Scan.apply(  # type: ignore[no-untyped-call]
+            shared, label, weight, incoming, candidates, rule, gate
         )
-        return Winners(index, value)
+        return Answer(energy, activity, Winners(index, active), Winners(index, latent))
 
 
 class _Scan(torch.autograd.Function):
-    """(shared, label, weight) to the winners' drives; their indices come along undifferentiated."""
+    """(shared, label, weight) to energy and activity; the winners come along undifferentiated."""
 
     @staticmethod
     def forward(
@@ -53,80 +54,78 @@ class _Scan(torch.autograd.Function):
         weight: Tensor | None,
         incoming: Incoming | None,
         candidates: Tensor,
-        k: int,
+        rule: Rule,
         gate: Gate | None,
-    ) -> tuple[Tensor, Tensor]:
-        numba.set_num_threads(
-            min(
-                torch.get_num_threads(),
-                numba.config.NUMBA_NUM_THREADS,  # type: ignore[attr-defined]
-            )
-        )
+    ) -> tuple[Tensor, ...]:
+        numba.set_num_threads(min(torch.get_num_threads(), _MOST_THREADS))
         batch, count = candidates.shape
-        index = torch.empty(batch, count, 2 * k, dtype=torch.int32)
-        value = torch.empty(batch, count, 2 * k, dtype=torch.float32)
+        winners = batch, count, 2 * rule.k
+        index = torch.empty(winners, dtype=torch.int32)
+        active, latent = torch.empty(winners), torch.empty(winners)
+        energy = torch.empty(batch, count, 2)
         candidates = candidates.to(torch.int32)
         if incoming is None or weight is None:
-            latent = Winners(index[..., :0], value[..., :0])
-            weight_array = np.empty((0, shared.shape[1]), np.float32)
+            below = Winners(index[..., :0], active[..., :0])
+            weights = np.empty((0, shared.shape[1]), np.float32)
         else:
-            latent = Winners(
-                incoming.latent.index.int().contiguous(), incoming.latent.value.contiguous()
-            )
-            weight_array = _array(weight)
-        arguments = (_array(shared), _array(label), _places(latent.index), _array(latent.value))
-        parts = min(batch, 4 * numba.get_num_threads())
-        outputs = (parts, _places(index), _array(value))
+            below = Winners(incoming.latent.index.int().contiguous(), incoming.latent.value)
+            weights = _array(weight)
+        inputs = (_array(shared), _array(label), _places(below.index), _array(below.value))
+        relu, norm = rule.activation == "relu", _NORMS[rule.norm]
+        half = shared.shape[1] // 2 if gate is None else gate.own.shape[2]
+        sizes = (rule.k, _blocks(half, rule.k), min(batch, 4 * numba.get_num_threads()))
+        outputs = (_places(index), _array(active), _array(latent), _array(energy))
         if gate is None:
-            blocks = _blocks(shared.shape[1] // 2, k)
-            compiled.scan(*arguments, weight_array, _array(candidates), k, blocks, *outputs)
+            compiled.scan(
+                *inputs, weights, _array(candidates), *sizes, relu, norm, *outputs
+            )
         else:
             previous = None if incoming is None else incoming.gate
-            packed, local = _pack(weight_array, previous, gate, candidates)
+            packed, local = _pack(weights, previous, gate, candidates)
             own = _places(gate.own.flatten(1).int())
-            blocks = _blocks(gate.own.shape[2], k)
             compiled.scan_gated(
-                *arguments, packed, local, own, _array(candidates), k, blocks, *outputs
+                *inputs, packed, local, own, _array(candidates), *sizes, relu, norm, *outputs
             )
-        ctx.save_for_backward(index, candidates, latent.index, latent.value)
+        ctx.save_for_backward(index, active, candidates, below.index, below.value)
         ctx.shapes = shared.shape, label.shape, None if weight is None else weight.shape
-        ctx.mark_non_differentiable(index)
-        return value, index
+        ctx.relu = relu
+        ctx.mark_non_differentiable(index, active, latent)
+        return energy, active.sum(dim=-1), index, active, latent
 
     @staticmethod
-    def backward(ctx: Any, grad_value: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        index, candidates, latent_index, latent_value = ctx.saved_tensors
+    def backward(
+        ctx: Any, grad_energy: Tensor, grad_activity: Tensor, *_: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        index, active, candidates, below_index, below_value = ctx.saved_tensors
         shared_shape, label_shape, weight_shape = ctx.shapes
-        winners = index.shape[2]
-        invalid = candidates < 0
-        if bool(invalid.any()):
-            grad_value = grad_value.masked_fill(invalid[..., None], 0.0)
-        grad = _array(grad_value)
         places = _places(index)
-        grad_shared = grad_label = grad_weight = None
-        if ctx.needs_input_grad[0]:
-            grad_shared = torch.zeros(shared_shape)
-            compiled.scatter(places, grad, _array(grad_shared))
-        flat_places, flat_grad = places.reshape(-1, winners), grad.reshape(-1, winners)
+        grad_drive = np.empty(places.shape, np.float32)
+        grad_shared = torch.empty(shared_shape)
+        compiled.differentiate(
+            _array(candidates),
+            places,
+            _array(active),
+            ctx.relu,
+            _array(grad_energy),
+            _array(grad_activity),
+            grad_drive,
+            _array(grad_shared),
+        )
+        flat = places.reshape(-1, places.shape[2]), grad_drive.reshape(-1, places.shape[2])
+        grad_label = grad_weight = None
         if ctx.needs_input_grad[1]:
             keys = _places(candidates.clamp(min=0)).reshape(-1)
             order, start = compiled.sort_by(keys, label_shape[0])
             ones = np.ones(keys.size, np.float32)
-            grad_label = torch.zeros(label_shape)
-            compiled.scatter_rows(order, start, 1, ones, flat_places, flat_grad, _array(grad_label))
+            grad_label = torch.empty(label_shape)
+            compiled.scatter_rows(order, start, 1, ones, *flat, _array(grad_label))
         if ctx.needs_input_grad[2]:
-            keys = _places(latent_index).reshape(-1)
+            keys = _places(below_index).reshape(-1)
             order, start = compiled.sort_by(keys, weight_shape[0])
-            grad_weight = torch.zeros(weight_shape)
-            compiled.scatter_rows(
-                order,
-                start,
-                latent_index.shape[2],
-                _array(latent_value).reshape(-1),
-                flat_places,
-                flat_grad,
-                _array(grad_weight),
-            )
+            values = _array(below_value).reshape(-1)
+            grad_weight = torch.empty(weight_shape)
+            depth = below_index.shape[2]
+            compiled.scatter_rows(order, start, depth, values, *flat, _array(grad_weight))
         return grad_shared, grad_label, grad_weight, None, None, None, None
 
 
@@ -138,10 +137,11 @@ def warm_up() -> float:
     for gate in (None, Gate(torch.tensor([[[0], [1]]]))):
         shared, label = torch.zeros(1, 2, requires_grad=True), torch.zeros(1, 2, requires_grad=True)
         weight = torch.zeros(2, 2, requires_grad=True)
-        first = kernel.winners(shared, label, None, candidates, 1, gate)
-        latent = Winners(first.index, first.value.detach())
-        second = kernel.winners(shared, label, Incoming(latent, weight, gate), candidates, 1, gate)
-        second.value.sum().backward()  # type: ignore[no-untyped-call]
+        rule = Rule(1, "sigmoid", "unit")
+        first = kernel.answer(shared, label, None, candidates, rule, gate)
+        incoming = Incoming(first.latent, weight, gate)
+        second = kernel.answer(shared, label, incoming, candidates, rule, gate)
+        second.energy.sum().backward()  # type: ignore[no-untyped-call]
     return time.perf_counter() - started
 
 

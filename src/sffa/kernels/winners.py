@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -13,8 +13,8 @@ from torch import Tensor
 class Winners:
     """The neurons that stay active for each example and candidate label, positive half first.
 
-    ``index`` and ``value`` are (batch, candidates, 2k). What the value is (a drive, a latent) is
-    the caller's to know. A candidate of -1 (no label) has winners that mean nothing.
+    ``index`` and ``value`` are (batch, candidates, 2k). A candidate of -1 (no label) has winners
+    that mean nothing.
     """
 
     index: Tensor
@@ -43,21 +43,47 @@ class Incoming:
     gate: Gate | None
 
 
+@dataclass(frozen=True)
+class Rule:
+    """What happens to drives: ``k`` winners in each half, their activation, and the norm.
+
+    ``norm`` is what the next layer's view of each half is divided by: ``unit``, its norm;
+    ``literal``, its squared norm; ``rms``, its root mean square over the half.
+    """
+
+    k: int
+    activation: Literal["sigmoid", "relu"]
+    norm: Literal["unit", "literal", "rms"]
+
+
+class Answer(NamedTuple):
+    """A layer's answer: ``energy`` (batch, candidates, 2) and ``activity`` (batch, candidates).
+
+    Activity is the sum of the latents. ``active`` holds the winners' latents, ``latent`` the same
+    normalised for the next layer; neither can be differentiated.
+    """
+
+    energy: Tensor
+    activity: Tensor
+    active: Winners
+    latent: Winners
+
+
 class Kernel(Protocol):
     """The arithmetic behind an SFFA layer. Backends agree on values and gradients."""
 
     name: str
 
-    def winners(
+    def answer(
         self,
         shared: Tensor,
         label: Tensor,
         incoming: Incoming | None,
         candidates: Tensor,
-        k: int,
+        rule: Rule,
         gate: Gate | None,
-    ) -> Winners:
-        """Find the k largest drives of each half, for each example and candidate label.
+    ) -> Answer:
+        """Let the k largest drives of each half win, for each example and candidate label.
 
         The drive of example b and label y is ``shared[b] + label[y] + latent[b, y] @ weight``,
         with ``shared`` (batch, width) and ``label`` (labels, width); ``candidates`` is (batch,
@@ -65,3 +91,18 @@ class Kernel(Protocol):
         ``label`` and ``weight`` and never to the latent.
         """
         ...
+
+
+TINY = 1e-12
+
+
+def norm_factor(energy: Tensor, neurons: int, norm: str) -> Tensor:
+    """Give what latents of that energy are multiplied by before the next layer sees them.
+
+    The paper prints a division by the squared norm (eq. 2), which does not lead to the goodness
+    of one half that it asks for; that is ``literal``.
+    """
+    safe = energy.detach().clamp(min=TINY)
+    if norm == "literal":
+        return safe.reciprocal()
+    return safe.rsqrt() * (neurons**0.5 if norm == "rms" else 1.0)

@@ -1,0 +1,52 @@
+"""The command line: parses, calls one function of a room above, prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+from sffa.errors import SFFAError
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run ``sffa``; whatever a user can get wrong ends as one red line and exit code 2."""
+    from typer.exceptions import TyperException
+    from typer.main import get_command
+
+    from sffa.cli.app import app
+
+    try:
+        code = get_command(app).main(
+            args=sys.argv[1:] if arguments is None else arguments,
+            prog_name="sffa",
+            standalone_mode=False,
+        )
+    except TyperException as error:
+        message = getattr(error, "format_message", None)
+        _fail(message() if message else str(error), 2)
+    except SFFAError as error:
+        _fail(str(error), 2)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}", 2)
+    except (KeyboardInterrupt, EOFError):
+        _fail("interrupted", 130)
+    except RuntimeError as error:
+        # typer's Abort (Ctrl-C at a prompt or in a command) is a RuntimeError of its own.
+        if type(error).__name__ != "Abort":
+            raise
+        _fail("interrupted", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    """Print one red line and leave; output that nobody reads any more is not an error."""
+    text = " ".join(message.split())
+    try:
+        Console(stderr=True, soft_wrap=True).print(f"error: {text}", style="red", markup=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

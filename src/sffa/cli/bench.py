@@ -1,0 +1,124 @@
+"""``sffa bench``: speed and memory of everything that trains, in one run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sffa.bench import CONTENDERS, Shape, Timing, measure, peak_memory
+from sffa.cli.options import AsJson, Threads, prepare_kernels, use_threads
+from sffa.errors import ConfigurationError, nearest
+from sffa.files import write_text
+
+_SWEEPS: dict[str, list[int]] = {
+    "labels": [2, 5, 10, 26, 100],
+    "width": [500, 1400, 4000],
+    "batch": [64, 512, 2048],
+}
+_SLOW = ("sffa, plain", "sffa, torch kernels", "ffa", "fflib (ffa, pairs)")
+
+
+def bench(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="Contender to measure; may be repeated.", show_default="all"),
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep/--no-sweep", help="Also vary labels, width and batch.")
+    ] = True,
+    memory: Annotated[
+        bool, typer.Option("--memory/--no-memory", help="Also measure peak memory.")
+    ] = True,
+    rounds: Annotated[int, typer.Option("--rounds", min=3, help="Rounds of each timing.")] = 15,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Time limit of each timing, three rounds apart.")
+    ] = 30.0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also write the JSON here.", show_default="no")
+    ] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Time training steps and predictions against back-propagation, in turns; medians.
+
+    The shape is the paper's: 784-1400-1400, batch 512, ten labels; the sweep varies one at a time.
+    """
+    console = Console(stderr=True)
+    use_threads(threads)
+    prepare_kernels(console)
+    names = _chosen(only, console)
+    shapes = [Shape()]
+    if sweep:
+        shapes += [
+            Shape(**{field: value})
+            for field, values in _SWEEPS.items()
+            for value in values
+            if Shape(**{field: value}) != Shape()
+        ]
+    rows: list[dict[str, Any]] = []
+    for shape in shapes:
+        fitting = [name for name in names if _fits(name, shape)]
+        title = f"{shape.labels} labels, width {shape.width}, batch {shape.batch}"
+        with console.status(f"measuring {title} …"):
+            timings = measure(shape, fitting, rounds=rounds, seconds=seconds)
+            peaks = {n: peak_memory(n, shape) for n in fitting} if memory else {}
+        rows += [asdict(t) | {"peak_mb": peaks.get(t.contender)} for t in timings]
+        if not as_json:
+            Console().print(_table(title, timings, peaks))
+    text = json.dumps(rows, indent=1)
+    if out is not None:
+        write_text(out, text)
+    if as_json:
+        print(text)
+
+
+def _chosen(only: list[str] | None, console: Console) -> list[str]:
+    """Give the contenders asked for, the baseline always; a peer that is not installed is left."""
+    for name in only or []:
+        if name not in CONTENDERS:
+            known = ", ".join(CONTENDERS)
+            hint = nearest(name, list(CONTENDERS))
+            raise ConfigurationError(f"unknown contender '{name}'{hint} (known: {known})")
+    names = [n for n in CONTENDERS if only is None or n in only or n == "backprop"]
+    peer = "fflib (ffa, pairs)"
+    if peer in names:
+        try:
+            CONTENDERS[peer](Shape(labels=2, width=2, batch=2, inputs=2))
+        except ConfigurationError as error:
+            console.print(f"left out: {error}", style="yellow", highlight=False)
+            names.remove(peer)
+    return names
+
+
+def _fits(name: str, shape: Shape) -> bool:
+    """Leave out what cannot be built, and dense passes too large to be worth the wait."""
+    if "disjoint" in name and shape.width // 2 // shape.labels < shape.k:
+        return False
+    return not (name in _SLOW and shape.labels * shape.width * shape.batch > 10 * 1400 * 2048)
+
+
+def _table(title: str, timings: list[Timing], peaks: dict[str, float]) -> Table:
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
+    table.add_column("network")
+    for column in ("step ms", "quartiles", "x backprop", "predict ms", "x backprop", "peak MB"):
+        table.add_column(column, justify="right", no_wrap=True)
+    predictions = {t.contender: t for t in timings if t.task == "predict"}
+    for step in (t for t in timings if t.task == "step"):
+        prediction = predictions[step.contender]
+        table.add_row(
+            step.contender,
+            f"{step.median:.1f}",
+            f"{step.low:.1f}-{step.high:.1f}",
+            f"{step.ratio:.2f}",
+            f"{prediction.median:.1f}",
+            f"{prediction.ratio:.2f}",
+            f"{peaks[step.contender]:.0f}" if peaks else "-",
+        )
+    return table

@@ -1,0 +1,96 @@
+"""Options that several commands share, and ``--set key=value``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from rich.console import Console
+
+from sffa import kernels
+from sffa.errors import ConfigurationError
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Directory of datasets.",
+        show_default="SFFA_DATA_DIR, else a per-user cache",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="CPU threads to use.", show_default="all cores"),
+]
+Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set any configuration field, such as k=10 or gate=0.3; may be repeated.",
+        show_default="none",
+    ),
+]
+
+
+def settings(given: list[str] | None) -> dict[str, Any]:
+    """Read ``key=value`` pairs; a value is JSON where it can be, otherwise text.
+
+    >>> settings(["k=10", "gate=disjoint", "hidden=[500, 500]"])
+    {'k': 10, 'gate': 'disjoint', 'hidden': [500, 500]}
+    """
+    values: dict[str, Any] = {}
+    for pair in given or []:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise ConfigurationError(f"--set expects key=value, got '{pair}'")
+        try:
+            values[key] = json.loads(text)
+        except ValueError:
+            values[key] = text
+    return values
+
+
+def widths(text: str) -> tuple[int, ...]:
+    """Read layer widths such as ``1400,1400``.
+
+    >>> widths("500,300")
+    (500, 300)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ConfigurationError(
+            f"layer widths look like 1400,1400; cannot read '{text}'"
+        ) from None
+
+
+def use_threads(threads: int | None) -> None:
+    """Make torch, and with it the numba kernels, use that many threads."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
+def use_device(name: str) -> torch.device:
+    """Give the device of that name, or say why it cannot be used."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigurationError(f"device '{name}' cannot be used here: {reason}") from None
+    return device
+
+
+def prepare_kernels(console: Console) -> None:
+    """Compile the kernels, visibly if it takes a moment; numba keeps them for the next time."""
+    with console.status("compiling kernels (once) …"):
+        seconds = kernels.warm_up()
+    if seconds > 2:
+        console.print(f"kernels compiled in {seconds:.0f} s, kept for the next time")

@@ -1,0 +1,113 @@
+"""``sffa predict``: what a model file sees in images or arrays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sffa.cli.options import AsJson, Device, Threads, use_device, use_threads
+from sffa.core import Network, load
+from sffa.core.storage import read
+from sffa.data import read_images
+from sffa.data.own_images import image_files
+from sffa.errors import DataError
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="Images, folders of images, .npy or .npz arrays.", show_default=False),
+    ],
+    threads: Threads = None,
+    device: Device = "cpu",
+    as_json: AsJson = False,
+) -> None:
+    """Name the class of each input, with the goodness that each layer gives it."""
+    use_threads(threads)
+    notes = read(model)[0]["notes"]
+    learner = load(model, use_device(device))
+    shape = tuple(notes.get("shape", (learner.inputs,)))
+    names, x = _examples(inputs, shape)
+    labels = learner.predict(x)
+    known = notes.get("class_names")
+    results: list[dict[str, Any]] = []
+    scores = torch.as_tensor(learner.scores(x))
+    layers = None
+    if isinstance(learner, Network):
+        with torch.no_grad():
+            layers = torch.cat([learner.layer_scores(part) for part in np.array_split(x, -(-len(x) // 2048))], dim=1)
+    for row, name in enumerate(names):
+        column = learner.classes.index(int(labels[row]))
+        result: dict[str, Any] = {
+            "input": name,
+            "class": known[labels[row]] if known else int(labels[row]),
+            "score": float(scores[row, column]),
+        }
+        if layers is not None:
+            result["layers"] = [float(value) for value in layers[:, row, column]]
+        results.append(result)
+    if as_json:
+        print(json.dumps(results))
+        return
+    table = Table("input", "class", "score", "by layer", box=SIMPLE_HEAD)
+    for result in results:
+        by_layer = " ".join(f"{value:.4f}" for value in result.get("layers", []))
+        table.add_row(result["input"], str(result["class"]), f"{result['score']:.4f}", by_layer)
+    Console().print(table)
+
+
+def _examples(paths: list[Path], shape: tuple[int, ...]) -> tuple[list[str], np.ndarray[Any, Any]]:
+    """Read every input as examples of the model's shape, and name each."""
+    names: list[str] = []
+    parts: list[np.ndarray[Any, Any]] = []
+    for path in paths:
+        if path.suffix in (".npy", ".npz"):
+            for key, array in _arrays(path):
+                rows = _fitting(array, shape, f"{path}")
+                names += [f"{path.name}{key}[{row}]" for row in range(len(rows))]
+                parts.append(rows)
+        else:
+            files = image_files(path)
+            for file in files:
+                parts.append(_fitting(read_images([file]), shape, str(file)))
+                names.append(str(file))
+    if len({part.dtype for part in parts}) > 1:
+        raise DataError("inputs mix bytes and floating point numbers; give one kind at a time")
+    return names, np.concatenate(parts)
+
+
+def _arrays(path: Path) -> list[tuple[str, np.ndarray[Any, Any]]]:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return [("", loaded)]
+        with loaded:
+            return [(f":{key}", loaded[key]) for key in loaded.files if key.startswith("x")]
+    except (ValueError, EOFError, OSError) as error:
+        raise DataError(f"{path} cannot be read as an array: {error}") from None
+
+
+def _fitting(array: np.ndarray[Any, Any], shape: tuple[int, ...], name: str) -> np.ndarray[Any, Any]:
+    """Give the array as (examples, features); a single example may come without its axis."""
+    size = int(np.prod(shape))
+    if array.shape == shape:
+        array = array[None]
+    if array.ndim < 2 or (array.shape[1:] != shape and array.shape[1:] != (size,)):
+        raise DataError(
+            f"{name}: expected {' x '.join(map(str, shape))} a picture, got "
+            f"{' x '.join(map(str, array.shape[1:] if array.ndim > 1 else array.shape))}"
+        )
+    if array.dtype != np.uint8:
+        if not np.issubdtype(array.dtype, np.number) or not np.isfinite(array).all():
+            raise DataError(f"{name}: values must be finite numbers")
+        array = array.astype(np.float32)
+    return array.reshape(len(array), -1)

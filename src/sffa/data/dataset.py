@@ -1,0 +1,127 @@
+"""Examples as arrays: a split is images and labels, a dataset is two splits and a description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sffa.errors import ConfigurationError, DataError
+
+Array = NDArray[Any]
+Labels = NDArray[np.int64]
+
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """Images ``x`` (N, ...) with labels ``y`` (N,) in 0..C-1.
+
+    ``x`` is uint8 or float32 of shape (N, H, W), (N, H, W, C) or (N, d); ``y`` is int64.
+
+    >>> split = Split(np.zeros((3, 2, 2), np.uint8), np.array([0, 1, 0]))
+    >>> len(split), split.flat.shape, split.subset([0, 2]).y.tolist()
+    (3, (3, 4), [0, 0])
+    """
+
+    x: Array
+    y: Labels
+
+    def __post_init__(self) -> None:
+        if self.x.ndim < 2 or self.y.ndim != 1 or len(self.x) != len(self.y):
+            raise DataError(
+                f"images of shape {self.x.shape} do not go with labels of shape {self.y.shape}; "
+                "expected (N, ...) and (N,)"
+            )
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        return f"Split({len(self)} examples of {self.x.shape[1:]}, {self.x.dtype})"
+
+    @property
+    def flat(self) -> Array:
+        """The images as rows: a view of shape (N, d)."""
+        return self.x.reshape(len(self), -1)
+
+    def subset(self, index: Any) -> Split:
+        """Give the examples at ``index`` (integers, a mask or a slice) as a new split."""
+        return Split(self.x[index], self.y[index])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A training and a test split, the names of the classes, and how to standardise.
+
+    ``mean`` and ``std`` are of pixels scaled to [0, 1] for uint8, of the raw values for float.
+    """
+
+    name: str
+    train: Split
+    test: Split
+    class_names: tuple[str, ...]
+    mean: float
+    std: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset({self.name!r}, {len(self.train)} train, {len(self.test)} test, "
+            f"shape {self.shape}, {self.classes} classes)"
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one example."""
+        return tuple(self.train.x.shape[1:])
+
+    @property
+    def features(self) -> int:
+        """Number of values in one example."""
+        return int(np.prod(self.shape))
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+    def hold_out(self, n: int, seed: int) -> tuple[Dataset, Split]:
+        """Take ``n`` training examples away, drawn from ``np.random.default_rng(seed)``.
+
+        Gives the dataset without them and the examples held out, both in their first order.
+        The test split, ``mean`` and ``std`` stay as they are.
+        """
+        size = len(self.train)
+        if not 0 < n < size:
+            raise ConfigurationError(
+                f"cannot hold out {n} of the {size} training examples of {self.name!r}; "
+                f"expected 1 to {size - 1}"
+            )
+        order = np.random.default_rng(seed).permutation(size)
+        held, kept = np.sort(order[:n]), np.sort(order[n:])
+        return replace(self, train=self.train.subset(kept)), self.train.subset(held)
+
+
+def moments(x: Array) -> tuple[float, float]:
+    """Mean and standard deviation over all values, uint8 scaled to [0, 1].
+
+    >>> moments(np.array([[0, 255]], np.uint8))
+    (0.5, 0.5)
+    """
+    flat = x.reshape(-1)
+    if x.dtype == np.uint8:
+        counts = np.zeros(256, np.int64)
+        for start in range(0, len(flat), _CHUNK):
+            counts += np.bincount(flat[start : start + _CHUNK], minlength=256)
+        values = np.arange(256) / 255
+        mean = float(counts @ values) / len(flat)
+        std = float(np.sqrt(counts @ (values - mean) ** 2 / len(flat)))
+    else:
+        mean = float(flat.mean(dtype=np.float64))
+        std = float(flat.std(dtype=np.float64))
+    if not std > 0:
+        raise DataError("every value of the training images is the same: nothing can be learned")
+    return mean, std

@@ -1,0 +1,62 @@
+"""One door to every dataset: a registered name, or the path of the user's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sffa.data.dataset import Dataset, moments
+from sffa.data.digits import load_digits
+from sffa.data.directory import data_dir as resolve
+from sffa.data.directory import missing
+from sffa.data.entry import Entry
+from sffa.data.fetch import fetch
+from sffa.data.own_files import from_idx, from_npz, idx_pairs
+from sffa.data.own_images import from_folder
+from sffa.data.registry import REGISTRY, lookup
+from sffa.data.stored import read_splits
+from sffa.errors import DataError, DownloadError
+
+
+def load(
+    name_or_path: str | os.PathLike[str],
+    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    download: bool = True,
+) -> Dataset:
+    """Give the dataset of a registered name, or of a path.
+
+    A path is an .npz file, a folder of IDX pairs, or a folder of images per class. A registered
+    dataset is verified each time; one that is absent is fetched if ``download``.
+
+    >>> load("digits")
+    Dataset('digits', 1437 train, 360 test, shape (8, 8), 10 classes)
+    """
+    if isinstance(name_or_path, str) and name_or_path in REGISTRY:
+        return load_entry(REGISTRY[name_or_path], resolve(data_dir), download=download)
+    path = Path(name_or_path).expanduser()
+    if path.is_dir():
+        return from_idx(path) if idx_pairs(path) else from_folder(path)
+    if path.is_file():
+        if path.suffix == ".npz":
+            return from_npz(path)
+        raise DataError(f"{path}: expected an .npz file, a folder of IDX pairs, or of images")
+    if path.suffix or len(path.parts) > 1:
+        raise DataError(f"{path}: no such file or folder")
+    return load_entry(lookup(str(name_or_path)), resolve(data_dir), download=download)
+
+
+def load_entry(entry: Entry, directory: Path, *, download: bool = True) -> Dataset:
+    """Read and verify a dataset of the registry, fetching what is absent if ``download``."""
+    if entry.format == "embedded":
+        train, test = load_digits()
+    else:
+        if missing(entry, directory):
+            if entry.sources and not download:
+                raise DownloadError(
+                    f"{entry.name} is not in {directory}; 'sffa data fetch {entry.name}' gets it"
+                )
+            fetch(entry, directory)
+        train, test = read_splits(entry, directory)
+    mean, std = entry.moments or moments(train.x)
+    return Dataset(entry.name, train, test, entry.class_names, mean, std)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from sffa.data import mirrors
+from sffa.data.mirrors import download
+from sffa.data.progress import Meter
+from sffa.errors import DownloadError
+
+
+def test_a_silent_mirror_is_given_up_fast(web, tmp_path: Path):
+    web.answers["/x"] = web.hang
+    began = time.monotonic()
+    with pytest.raises(DownloadError, match="no answer within"):
+        download(f"{web.base}x", tmp_path / "x", Meter(), answer=0.3)
+    assert time.monotonic() - began < 3
+    assert 2 * mirrors.ANSWER_SECONDS <= 10
+
+
+def test_a_stalled_mirror_is_given_up(web, tmp_path: Path):
+    web.answers["/x"] = web.stall
+    with pytest.raises(DownloadError, match="timed out"):
+        download(f"{web.base}x", tmp_path / "x", Meter(), stall=0.3)
+
+
+def test_the_whole_download_has_a_time_limit(web, tmp_path: Path):
+    web.answers["/x"] = bytes(100)
+    with pytest.raises(DownloadError, match="not complete after 0 s"):
+        download(f"{web.base}x", tmp_path / "x", Meter(), total=0)
+
+
+def test_downloads_are_limited_in_size_announced_or_not(web, tmp_path: Path):
+    def unannounced(handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(bytes(1000))
+
+    web.answers |= {"/told": bytes(1000), "/untold": unannounced}
+    for path in ("told", "untold"):
+        with pytest.raises(DownloadError, match=r"more than 999"):
+            download(f"{web.base}{path}", tmp_path / "x", Meter(), limit=999)
+
+
+def test_a_refused_connection_is_one_line(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with pytest.raises(DownloadError, match="refused"):
+        download("http://127.0.0.1:9/x", tmp_path / "x", Meter())
+
+
+def test_a_redirect_never_leaves_https():
+    request = urllib.request.Request("https://example.org/a")
+    with pytest.raises(urllib.error.URLError, match="redirects from https"):
+        mirrors._NoDowngrade().redirect_request(request, None, 302, "", {}, "http://example.org/b")
