@@ -81,8 +81,7 @@ def _fflib(shape: Shape) -> Contender:
     x, y = batch_of(shape)
     widths = [shape.inputs + shape.labels] + [shape.width] * shape.layers
     layers = [
-        FFLinear(fan_in, width, loss_threshold=2.0, lr=1e-3)
-        for fan_in, width in pairwise(widths)
+        FFLinear(fan_in, width, loss_threshold=2.0, lr=1e-3) for fan_in, width in pairwise(widths)
     ]
     network = FFNet(layers, "cpu")
 

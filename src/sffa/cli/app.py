@@ -9,6 +9,8 @@ import typer
 from sffa._version import __version__
 from sffa.cli import data
 from sffa.cli.bench import bench
+from sffa.cli.continual import continual
+from sffa.cli.demo import demo
 from sffa.cli.evaluate import evaluate
 from sffa.cli.predict import predict
 from sffa.cli.train import train
@@ -20,9 +22,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(train)
 app.command()(evaluate)
 app.command()(predict)
+app.command()(continual)
 app.command()(bench)
 app.add_typer(data.app, name="data")
 

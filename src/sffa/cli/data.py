@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from sffa.cli.options import AsJson, DataDir
 from sffa.data.directory import data_dir as resolve
 from sffa.data.fetch import fetch as fetch_entry
 from sffa.data.inventory import inventory
@@ -20,16 +20,6 @@ from sffa.data.registry import lookup
 from sffa.errors import DataError
 
 app = typer.Typer(help="List, fetch, verify and locate datasets.", no_args_is_help=True)
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Directory of datasets.",
-        show_default="SFFA_DATA_DIR, else a per-user cache",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 @app.command("list")

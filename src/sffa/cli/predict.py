@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sffa.cli.options import AsJson, Device, Threads, use_device, use_threads
-from sffa.core import Network, load
+from sffa.core import Backprop, Network, load
 from sffa.core.storage import read
 from sffa.data import read_images
 from sffa.data.own_images import image_files
@@ -37,24 +37,7 @@ def predict(
     learner = load(model, use_device(device))
     shape = tuple(notes.get("shape", (learner.inputs,)))
     names, x = _examples(inputs, shape)
-    labels = learner.predict(x)
-    known = notes.get("class_names")
-    results: list[dict[str, Any]] = []
-    scores = torch.as_tensor(learner.scores(x))
-    layers = None
-    if isinstance(learner, Network):
-        with torch.no_grad():
-            layers = torch.cat([learner.layer_scores(part) for part in np.array_split(x, -(-len(x) // 2048))], dim=1)
-    for row, name in enumerate(names):
-        column = learner.classes.index(int(labels[row]))
-        result: dict[str, Any] = {
-            "input": name,
-            "class": known[labels[row]] if known else int(labels[row]),
-            "score": float(scores[row, column]),
-        }
-        if layers is not None:
-            result["layers"] = [float(value) for value in layers[:, row, column]]
-        results.append(result)
+    results = _judge(learner, names, x, notes.get("class_names"))
     if as_json:
         print(json.dumps(results))
         return
@@ -63,6 +46,33 @@ def predict(
         by_layer = " ".join(f"{value:.4f}" for value in result.get("layers", []))
         table.add_row(result["input"], str(result["class"]), f"{result['score']:.4f}", by_layer)
     Console().print(table)
+
+
+def _judge(
+    learner: Network | Backprop,
+    names: list[str],
+    x: np.ndarray[Any, Any],
+    class_names: list[str] | None,
+) -> list[dict[str, Any]]:
+    """Give each input's class, its score, and the score of each layer."""
+    labels = learner.predict(x)
+    scores = learner.scores(x)
+    results: list[dict[str, Any]] = []
+    for row, name in enumerate(names):
+        label = int(labels[row])
+        column = learner.classes.index(label)
+        results.append(
+            {
+                "input": name,
+                "class": class_names[label] if class_names else label,
+                "score": float(scores[row, column]),
+            }
+        )
+        if isinstance(learner, Network):
+            with torch.no_grad():
+                layers = learner.layer_scores(x[row : row + 1])[:, 0, column]
+            results[-1]["layers"] = layers.tolist()
+    return results
 
 
 def _examples(paths: list[Path], shape: tuple[int, ...]) -> tuple[list[str], np.ndarray[Any, Any]]:
@@ -76,12 +86,12 @@ def _examples(paths: list[Path], shape: tuple[int, ...]) -> tuple[list[str], np.
                 names += [f"{path.name}{key}[{row}]" for row in range(len(rows))]
                 parts.append(rows)
         else:
-            files = image_files(path)
-            for file in files:
-                parts.append(_fitting(read_images([file]), shape, str(file)))
+            for file in image_files(path):
+                pixels = read_images([file], gray=len(shape) < 3)
+                parts.append(_fitting(pixels, shape, str(file)))
                 names.append(str(file))
     if len({part.dtype for part in parts}) > 1:
-        raise DataError("inputs mix bytes and floating point numbers; give one kind at a time")
+        parts = [p.astype(np.float32) / 255 if p.dtype == np.uint8 else p for p in parts]
     return names, np.concatenate(parts)
 
 
@@ -96,7 +106,9 @@ def _arrays(path: Path) -> list[tuple[str, np.ndarray[Any, Any]]]:
         raise DataError(f"{path} cannot be read as an array: {error}") from None
 
 
-def _fitting(array: np.ndarray[Any, Any], shape: tuple[int, ...], name: str) -> np.ndarray[Any, Any]:
+def _fitting(
+    array: np.ndarray[Any, Any], shape: tuple[int, ...], name: str
+) -> np.ndarray[Any, Any]:
     """Give the array as (examples, features); a single example may come without its axis."""
     size = int(np.prod(shape))
     if array.shape == shape:

@@ -56,7 +56,7 @@ def train(
     seed: Seed = 0,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", help="Go on from a checkpoint, up to --epochs.", show_default="no"),
+        typer.Option("--resume", help="Go on from this checkpoint.", show_default="no"),
     ] = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the optimiser in the final file.")
@@ -81,7 +81,8 @@ def train(
         options = settings(given)
         if algorithm != "bp":
             options = {"kernels": kernels, **options}
-        learner = make(algorithm, data.features, widths(hidden), range(data.classes), seed, **options)
+        classes = range(data.classes)
+        learner = make(algorithm, data.features, widths(hidden), classes, seed, **options)
         learner.standardise(data.mean, data.std)
         trainer = Trainer(learner.to(where), lr, negatives, schedule, seed)  # type: ignore[arg-type]
         history: list[dict[str, Any]] = []
@@ -90,7 +91,7 @@ def train(
     if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
         prepare_kernels(console)
     run = _Run(console, trainer, data, out, algorithm, history)
-    run.fit(epochs - trainer.epochs_done, batch_size)
+    run.fit(epochs, batch_size)
     save(out, trainer.learner, trainer if keep_state else None, run.notes())
     if as_json:
         print(json.dumps(run.summary()))
@@ -120,7 +121,8 @@ class _Run:
         self.curve_path = out.with_suffix(".curve.png")
 
     def fit(self, epochs: int, batch_size: int) -> None:
-        if epochs <= 0:
+        had = self.trainer.epochs_done - epochs * (self.trainer.layer or 0)
+        if had >= epochs and self.trainer.schedule == "online":
             raise ConfigurationError(
                 f"nothing to do: {self.trainer.epochs_done} epochs are done already; raise --epochs"
             )
@@ -142,6 +144,7 @@ class _Run:
                 self.data.train.y,
                 epochs,
                 batch_size,
+                done=had,
                 watch={"test": (self.data.test.flat, self.data.test.y)},
                 on_epoch=self.on_epoch,
                 on_batch=on_batch,
@@ -161,7 +164,7 @@ class _Run:
         self.history.append(dataclasses.asdict(epoch))
         save(self.out, self.trainer.learner, self.trainer, self.notes())
         write_text(self.metrics_path, json.dumps(self.summary(), indent=1))
-        from sffa.report.figures import learning_curve
+        from sffa.report.learning import learning_curve
 
         with replacing(self.curve_path) as temporary:
             learning_curve(self.history, temporary)

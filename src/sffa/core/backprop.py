@@ -81,9 +81,9 @@ class Backprop(Learner):
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Give the logits (batch, candidates); where an example has no candidate, -inf."""
         hidden: Tensor = self.body(self.prepare(x))
+        candidates = self.candidates(len(hidden), task)
         if task is None:
             return self._head(None, hidden)
-        candidates = self.candidates(len(hidden), task)
         tasks = self._tasks(len(hidden), task)
         present = torch.unique(tasks).tolist()
         if len(present) == 1:

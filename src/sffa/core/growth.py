@@ -36,18 +36,15 @@ def grow(parameter: nn.Parameter, fresh: Tensor, places: tuple[Tensor, ...], nam
 
 
 def follow(optimizer: torch.optim.Optimizer, growths: Sequence[Growth]) -> None:
-    """Let an optimiser take the grown parameters; the state of old entries goes with them."""
+    """Let an optimiser take the grown parameters; their moments start anew, as in Avalanche 0.6.
+
+    Moments kept for old entries would come with a step count that is wrong for the new ones: their
+    first steps would be three times too large.
+    """
     for growth in growths:
         if growth.old is None:
             optimizer.param_groups[0]["params"].append(growth.new)
             continue
         for group in optimizer.param_groups:
             group["params"] = [growth.new if p is growth.old else p for p in group["params"]]
-        state = optimizer.state.pop(growth.old, None)
-        if state:
-            optimizer.state[growth.new] = {
-                key: growth.expand(value)
-                if isinstance(value, Tensor) and value.shape == growth.old.shape
-                else value
-                for key, value in state.items()
-            }
+        optimizer.state.pop(growth.old, None)

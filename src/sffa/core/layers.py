@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from sffa.core.config import NetworkConfig
 from sffa.core.goodness import Energies, Goodness, SymmetricGoodness, ThresholdGoodness
@@ -131,7 +132,8 @@ class ThresholdLayer(Layer):
     ) -> Response:
         """See `Layer.respond`. Latents are dense, so this is torch on every device."""
         rows = candidates.clamp(min=0)
-        drive = torch.addmm(self.bias, x, self.image)[:, None, :] + (codes @ self.code)[rows]
+        label = F.embedding(rows, codes @ self.code)  # indexing sums gradients in no fixed order
+        drive = torch.addmm(self.bias, x, self.image)[:, None, :] + label
         if below is not None and self.latent is not None:
             latent = below[1]
             assert isinstance(latent, Tensor)

@@ -21,6 +21,7 @@ from sffa.errors import ModelFileError, SFFAError
 from sffa.files import replacing
 
 FORMAT = 1
+_BESIDE = ("adam", "extra")
 
 
 def save(
@@ -28,8 +29,12 @@ def save(
     learner: Learner,
     trainer: Trainer | None = None,
     notes: dict[str, Any] | None = None,
+    extra: dict[str, Tensor] | None = None,
 ) -> None:
-    """Write a learner, the trainer's state when given, and ``notes`` (JSON) of the caller's."""
+    """Write a learner, the trainer's state when given, and what the caller keeps beside them.
+
+    ``notes`` are JSON-ready; ``extra`` are tensors by name.
+    """
     assert isinstance(learner, Network | Backprop)
     tensors = {name: value.contiguous() for name, value in learner.state_dict().items()}
     header: dict[str, Any] = {
@@ -47,6 +52,7 @@ def save(
         for parameter, state in trainer.optimizer.state.items():
             for key, value in state.items():
                 tensors[f"adam.{key}.{names[id(parameter)]}"] = value.contiguous()
+    tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
     text = json.dumps(header, sort_keys=True)
     metadata = {"sffa": text, "sha256": _digest(text, tensors)}
     try:
@@ -73,6 +79,13 @@ def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Ne
 
 def load_trainer(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Trainer:
     """Read a trainer back with its learner; the next step is the one it would have taken."""
+    return load_run(path, device)[0]
+
+
+def load_run(
+    path: str | os.PathLike[str], device: str | torch.device = "cpu"
+) -> tuple[Trainer, dict[str, Any], dict[str, Tensor]]:
+    """Read a trainer, and the notes and extra tensors that were saved beside it."""
     header, tensors = read(path)
     state = header.get("trainer")
     if state is None:
@@ -90,7 +103,8 @@ def load_trainer(path: str | os.PathLike[str], device: str | torch.device = "cpu
         }
         if moments:
             trainer.optimizer.state[parameter] = moments
-    return trainer
+    extra = {n.removeprefix("extra."): t for n, t in tensors.items() if n.startswith("extra.")}
+    return trainer, header["notes"], {n: t.to(device) for n, t in extra.items()}
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -134,7 +148,7 @@ def _learner(
         learner.tasks = {int(task): columns for task, columns in header["tasks"].items()}
         learner.current = header["current"]
         learner.standardise(tensors["mean"], tensors["std"])
-        own = {name: value for name, value in tensors.items() if not name.startswith("adam.")}
+        own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _BESIDE}
         learner.load_state_dict(own)
     except (SFFAError, RuntimeError, TypeError, KeyError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path} does not hold a usable model: {error}") from None

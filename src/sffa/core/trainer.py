@@ -70,10 +70,12 @@ class Trainer:
     ) -> None:
         if negatives not in negative_room.KINDS:
             hint = nearest(str(negatives), list(negative_room.KINDS))
-            raise ConfigurationError(f"unknown negatives '{negatives}'{hint}")
+            raise ConfigurationError(
+                f"unknown negatives '{negatives}'{hint}; known: all, uniform, hard"
+            )
         if schedule not in SCHEDULES:
             hint = nearest(str(schedule), list(SCHEDULES))
-            raise ConfigurationError(f"unknown schedule '{schedule}'{hint}")
+            raise ConfigurationError(f"unknown schedule '{schedule}'{hint}; known: online, greedy")
         if not isinstance(learner, Network) and (negatives != "all" or schedule != "online"):
             raise ConfigurationError(
                 "back-propagation has no negatives and no greedy schedule: "
@@ -131,12 +133,14 @@ class Trainer:
         epochs: int = 1,
         batch_size: int = 512,
         *,
+        done: int = 0,
         watch: dict[str, tuple[Any, Any]] | None = None,
         on_epoch: Callable[[Epoch], object] | None = None,
         on_batch: Callable[[int, int], object] | None = None,
     ) -> list[Epoch]:
         """Train for some epochs (for each layer, if greedy) and give what each came to.
 
+        ``done`` epochs (of the layer at hand, if greedy) were had before, and are not had again;
         ``watch`` names pairs of examples and labels whose accuracy is taken after each epoch;
         ``on_batch`` is told how many batches of how many are done.
         """
@@ -149,11 +153,12 @@ class Trainer:
         history = []
         for layer in self._layers_to_train():
             self.layer = layer
-            for _ in range(epochs):
+            for _ in range(epochs - done):
                 epoch = self._epoch(x, y, batch_size, watch or {}, on_batch)
                 history.append(epoch)
                 if on_epoch is not None:
                     on_epoch(epoch)
+            done = 0
         return history
 
     def _check_growth(self) -> None:

@@ -85,9 +85,13 @@ def _images_below(folder: Path) -> list[Path]:
     return found
 
 
-def read_images(paths: Sequence[Path]) -> Array:
-    """Read images of one size as uint8, (N, H, W) if all are grayscale, else (N, H, W, 3)."""
-    size, gray = _in_common(paths)
+def read_images(paths: Sequence[Path], *, gray: bool | None = None) -> Array:
+    """Read images of one size as uint8, (N, H, W) if all are grayscale, else (N, H, W, 3).
+
+    ``gray`` converts them to the one or the other.
+    """
+    size, all_gray = _in_common(paths)
+    gray = all_gray if gray is None else gray
     pixels = np.empty((len(paths), size[1], size[0], *(() if gray else (3,))), np.uint8)
     for position, path in enumerate(paths):
         with _opened(path) as image:

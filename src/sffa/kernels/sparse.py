@@ -76,9 +76,7 @@ class _Scan(torch.autograd.Function):
         sizes = (rule.k, _blocks(half, rule.k), min(batch, 4 * numba.get_num_threads()))
         outputs = (_places(index), _array(active), _array(latent), _array(energy))
         if gate is None:
-            compiled.scan(
-                *inputs, weights, _array(candidates), *sizes, relu, norm, *outputs
-            )
+            compiled.scan(*inputs, weights, _array(candidates), *sizes, relu, norm, *outputs)
         else:
             previous = None if incoming is None else incoming.gate
             packed, local = _pack(weights, previous, gate, candidates)

@@ -1,1 +1,6 @@
 """Tables, figures and the HTML page made from records."""
+
+from sffa.report.drawing import Drawing
+from sffa.report.page import render, write
+
+__all__ = ["Drawing", "render", "write"]

@@ -1,1 +1,43 @@
 """Experiments as data: configuration, grid, run, record store, executors, the paper's tables."""
+
+from sffa.study.campaign import Campaign, Progress
+from sffa.study.compare import Comparison, compare
+from sffa.study.configuration import Key, Run, parse
+from sffa.study.csv_file import export_csv, import_csv
+from sffa.study.errors import StoreError, StudyError
+from sffa.study.estimate import Estimator
+from sffa.study.execute import execute
+from sffa.study.executors import make_executor
+from sffa.study.grid import Grid, Study
+from sffa.study.presets import studies
+from sffa.study.record import Record
+from sffa.study.sources import read_records
+from sffa.study.static import StaticConfig, run_static
+from sffa.study.store import Store
+from sffa.study.sweep import read_sweep
+
+__all__ = [
+    "Campaign",
+    "Comparison",
+    "Estimator",
+    "Grid",
+    "Key",
+    "Progress",
+    "Record",
+    "Run",
+    "StaticConfig",
+    "Store",
+    "StoreError",
+    "Study",
+    "StudyError",
+    "compare",
+    "execute",
+    "export_csv",
+    "import_csv",
+    "make_executor",
+    "parse",
+    "read_records",
+    "read_sweep",
+    "run_static",
+    "studies",
+]

@@ -1,0 +1,35 @@
+"""Accuracy layer by layer: what each layer knows alone, and what the first ones know together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sffa.analysis.latents import BLOCK, forward_forward
+from sffa.core.learner import Array, Learner
+
+
+@dataclass(frozen=True)
+class Depth:
+    """Accuracies in percent, one a layer: of the layer ``alone``, and of all ``upto`` it."""
+
+    alone: list[float]
+    upto: list[float]
+
+
+@torch.no_grad()
+def accuracy_by_layer(network: Learner, x: Tensor | Array, y: Tensor | Array) -> Depth:
+    """Predict with each layer, and with the mean goodness of the first layers."""
+    net = forward_forward(network)
+    right = net.columns(y)
+    alone = torch.zeros(len(net.layers), dtype=torch.int64)
+    upto = torch.zeros(len(net.layers), dtype=torch.int64)
+    for start in range(0, len(right), BLOCK):
+        scores = net.layer_scores(x[start : start + BLOCK])
+        wanted = right[start : start + BLOCK]
+        alone += (scores.argmax(dim=2) == wanted).sum(dim=1).cpu()
+        upto += (scores.cumsum(dim=0).argmax(dim=2) == wanted).sum(dim=1).cpu()
+    percent = 100.0 / max(len(right), 1)
+    return Depth((alone * percent).tolist(), (upto * percent).tolist())

@@ -1,0 +1,249 @@
+"""``sffa continual``: learn a stream of experiences, and show what was forgotten."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from sffa.cli.options import (
+    AsJson,
+    DataDir,
+    Seed,
+    Settings,
+    Threads,
+    prepare_kernels,
+    settings,
+    use_threads,
+    widths,
+)
+from sffa.continual import METHODS, PAPER, ContinualConfig, Result, run
+from sffa.core import PRESETS
+from sffa.core.config import build
+from sffa.data import Dataset, load
+from sffa.errors import ConfigurationError
+from sffa.files import replacing, write_text
+
+
+def continual(
+    dataset: Annotated[
+        str, typer.Option("--dataset", help="A dataset to split, such as split-mnist, or a path.")
+    ] = "split-mnist",
+    scenario: Annotated[str, typer.Option("--scenario", help="class, domain or task.")] = "class",
+    method: Annotated[
+        str,
+        typer.Option("--method", help=f"{', '.join(METHODS)}; joined by +; or all of the paper."),
+    ] = "naive",
+    algorithm: Annotated[
+        str, typer.Option("--algorithm", help=f"{', '.join(PRESETS)}, or all.")
+    ] = "sffa",
+    seed: Seed = 0,
+    experiences: Annotated[
+        int, typer.Option("--experiences", min=1, help="Parts the classes are split into.")
+    ] = 5,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over each part.")] = 2,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Examples a step.")] = 512,
+    lr: Annotated[float, typer.Option("--lr", help="Step size of Adam.")] = 1e-3,
+    hidden: Annotated[str, typer.Option("--hidden", help="Widths of the layers.")] = "1400,1400",
+    out: Annotated[Path, typer.Option("--out", help="Folder for records and curves.")] = Path(
+        "runs"
+    ),
+    given: Settings = None,
+    threads: Threads = None,
+    kernels: Annotated[str, typer.Option("--kernels", help="auto, torch or numba.")] = "auto",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn the parts of a dataset one after the other, and test on all of them after each.
+
+    Ctrl-C stops after the batch at hand; the same command goes on from there. --set takes options
+    of the run (class_order), of a method (ewc.strength) and of the network (gate).
+    """
+    console = Console(stderr=True)
+    use_threads(threads)
+    common = {
+        "dataset": dataset,
+        "scenario": scenario,
+        "seed": seed,
+        "experiences": experiences,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "lr": lr,
+        "hidden": widths(hidden),
+        "kernels": kernels,
+    }
+    methods = list(PAPER) if method == "all" else [method]
+    algorithms = list(PRESETS) if algorithm == "all" else [algorithm]
+    asked = settings(given)
+    configs = [
+        _configured(common, m, a, asked, len(methods) > 1) for m in methods for a in algorithms
+    ]
+    data = load(configs[0].data_name, data_dir=data_dir)
+    if kernels != "torch" and any(PRESETS[config.algorithm] for config in configs):
+        prepare_kernels(console)
+    results = [_run(config, data, out, console) for config in configs]
+    records = [result.record() for result in results]
+    if as_json:
+        print(json.dumps(records[0] if len(records) == 1 else records))
+        return
+    for result in results:
+        Console().print(_matrix_table(result))
+    if len(results) > 1:
+        Console().print(_comparison(results))
+        draw_curves(results, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
+    console.print(f"records and curves are in {out}", highlight=False)
+
+
+def _configured(
+    common: dict[str, Any], method: str, algorithm: str, asked: dict[str, Any], several: bool
+) -> ContinualConfig:
+    """Sort ``--set`` pairs into fields of the run, options of the method and of the network.
+
+    When several methods are compared, each takes the options that are its own.
+    """
+    run_fields: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    network: dict[str, Any] = {}
+    for key, value in asked.items():
+        first = key.partition(".")[0]
+        if key in ContinualConfig.model_fields:
+            run_fields[key] = value
+        elif "." in key and first != "network":
+            if not several or first in method.split("+") or first not in METHODS:
+                options[key] = value
+        elif algorithm not in PRESETS or PRESETS[algorithm] is not None:
+            network[key.removeprefix("network.")] = value
+    chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
+    return build(ContinualConfig, **{**common, **chosen, **run_fields})
+
+
+def _run(config: ContinualConfig, data: Dataset, out: Path, console: Console) -> Result:
+    """Run one configuration with a progress bar; write its record and curve."""
+    base = out / _name(config)
+    checkpoint = base.with_name(f"{base.name}.checkpoint.safetensors")
+    title = f"{config.algorithm} {config.method} {config.scenario} IL"
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as progress, _interruptible() as asked:
+        bar = progress.add_task(title, total=None)
+
+        def on_batch(done: int, total: int) -> bool:
+            progress.update(bar, completed=done, total=total)
+            return bool(asked)
+
+        def on_experience(number: int, result: Result) -> None:
+            if number:
+                seen = ", ".join(f"{value:.1f}" for value in result.rows[-1][:number])
+                classes = result.experiences[-1]["classes"]
+                progress.console.print(
+                    f"{title}: experience {number} of {len(result.chances)}, classes {classes}: "
+                    f"{seen} %",
+                    highlight=False,
+                    markup=False,
+                )
+
+        result = run(
+            config, data, on_experience=on_experience, on_batch=on_batch, checkpoint=checkpoint
+        )
+    write_text(base.with_name(f"{base.name}.json"), json.dumps(result.record(), indent=1) + "\n")
+    draw_curves([result], base.with_name(f"{base.name}.png"))
+    checkpoint.unlink(missing_ok=True)
+    return result
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """Give a list that Ctrl-C puts something into; a second Ctrl-C interrupts at once."""
+    asked: list[int] = []
+
+    def ask(number: int, _: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    try:
+        before = signal.signal(signal.SIGINT, ask)
+    except ValueError:  # not the main thread: whoever owns that decides
+        yield asked
+        return
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def dataset_name(dataset: str) -> str:
+    """Give a dataset's name, or the last part of its path."""
+    return Path(dataset).stem if "/" in dataset else dataset
+
+
+def _name(config: ContinualConfig) -> str:
+    parts = dataset_name(config.dataset), config.scenario, config.method, config.algorithm
+    return "-".join([*parts, str(config.seed)])
+
+
+def _matrix_table(result: Result) -> Table:
+    """Show accuracies in percent: a row after each experience, a column for each test split."""
+    config = result.config
+    numbers = result.metrics
+    table = Table(
+        box=SIMPLE_HEAD,
+        title=f"{config.algorithm}, {config.method}, {config.scenario} IL, {config.dataset}, "
+        f"seed {config.seed}",
+        caption=f"Acc {numbers['acc']:.2f}, Fgt {numbers['fgt']:.2f}, FwT {numbers['fwt']:.2f}, "
+        f"BWT {numbers['bwt']:.2f} %",
+    )
+    table.add_column("after")
+    for part in result.experiences:
+        table.add_column("/".join(str(label) for label in part["classes"]), justify="right")
+    for done, row in enumerate(result.rows):
+        cells = [f"[bold]{v:.2f}[/]" if i == done - 1 else f"{v:.2f}" for i, v in enumerate(row)]
+        table.add_row("nothing" if not done else f"experience {done}", *cells)
+    return table
+
+
+def _comparison(results: list[Result]) -> Table:
+    """Show accuracy and forgetting side by side: a row for each method and algorithm."""
+    table = Table(box=SIMPLE_HEAD, title="in percent")
+    for column in ("method", "algorithm", "Acc", "Fgt", "FwT", "BWT", "seconds", "memory MB"):
+        table.add_column(column, justify="left" if column in ("method", "algorithm") else "right")
+    for result in results:
+        numbers = [f"{result.metrics[key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
+        kept = f"{result.experiences[-1]['strategy_mb']:.1f}"
+        config = result.config
+        table.add_row(config.method, config.algorithm, *numbers, f"{result.seconds:.0f}", kept)
+    return table
+
+
+def draw_curves(results: list[Result], path: Path) -> None:
+    """Draw the accuracy over the experiences seen, after each, as a PNG file."""
+    from matplotlib.figure import Figure
+
+    if not results:
+        raise ConfigurationError("there is no result to draw")
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    for result in results:
+        label = f"{result.config.algorithm}, {result.config.method}"
+        axes.plot(range(1, len(result.curve) + 1), result.curve, marker="o", label=label)
+    config = results[0].config
+    axes.set(
+        xlabel="experiences learned",
+        ylabel="accuracy on those seen (%)",
+        ylim=(0, 101),
+        xticks=range(1, len(results[0].curve) + 1),
+        title=f"{config.dataset}, {config.scenario} IL, seed {config.seed}",
+    )
+    axes.legend(fontsize="small")
+    axes.grid(alpha=0.3)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)

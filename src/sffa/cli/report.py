@@ -1,0 +1,50 @@
+"""``sffa report``: from records to one HTML file that opens offline."""
+
+from __future__ import annotations
+
+import json
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sffa.cli.options import AsJson
+
+
+def report(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Stores, CSV files of studies, or JSON lines.", show_default="results/*.csv"
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", help="Folder that sffa analyze wrote.", show_default="none"),
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "SFFA results",
+    show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a report of records: tables beside the paper's, figures, and a page for each run."""
+    from sffa.report import write
+    from sffa.report.sources import drawings, gather
+
+    started = time.perf_counter()
+    records = gather(sources or [])
+    path = write(out, records, figures=drawings(figures) if figures else (), title=title)
+    size = path.stat().st_size
+    seconds = time.perf_counter() - started
+    if as_json:
+        print(json.dumps({"report": str(path), "runs": len(records), "bytes": size}))
+    else:
+        Console(stderr=True).print(
+            f"wrote {path}: {len(records):,} runs, {size / 1e6:.1f} MB, {seconds:.1f} s",
+            highlight=False,
+        )
+    if show:
+        webbrowser.open(path.resolve().as_uri())

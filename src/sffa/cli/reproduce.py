@@ -1,0 +1,290 @@
+"""``sffa reproduce``: run the paper's studies, or one's own, and compare with the paper."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sffa.cli.live import LiveView, duration, wide_console
+from sffa.cli.options import DataDir
+from sffa.data.directory import VARIABLE
+from sffa.errors import ConfigurationError
+from sffa.study import (
+    Campaign,
+    Estimator,
+    Key,
+    Record,
+    Run,
+    Store,
+    Study,
+    StudyError,
+    compare,
+    export_csv,
+    import_csv,
+    make_executor,
+    read_records,
+    read_sweep,
+    studies,
+)
+from sffa.study.compare import CELLS, shown, write_comparison
+from sffa.study.grid import seeds as read_seeds
+from sffa.study.sources import unavailable
+from sffa.study.sweep import settings
+from sffa.study.threads import layout
+
+_DEFAULT_STORE = "runs/STUDY.sqlite"
+
+
+def reproduce(
+    study: Annotated[str, typer.Argument(help="rq1, rq2, all, quick, or a .toml file.")] = "all",
+    datasets: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
+    scenarios: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these, by commas; of static runs, the negatives.")
+    ] = None,
+    algorithms: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Such as 0-9 or 0,3.")] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="name=value, or name=value,value to sweep; repeatable."),
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Where records are kept.", show_default=_DEFAULT_STORE)
+    ] = None,
+    executor: Annotated[str, typer.Option(help="serial, local or ray.")] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="Runs at once.", show_default="cores / threads")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of a run.", show_default="1")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a running Ray cluster.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many runs and how long; run nothing.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
+    ] = False,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the records as CSV; a folder for several studies.")
+    ] = None,
+    import_: Annotated[
+        Path | None, typer.Option("--import", help="Take in the records of a CSV first.")
+    ] = None,
+    compare_: Annotated[
+        bool, typer.Option("--compare", help="Compare with the paper; run nothing.")
+    ] = False,
+    from_: Annotated[Path | None, typer.Option("--from", help="Compare this store or CSV.")] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="Write the comparison as .csv or .md; repeatable.")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Run what is missing of a study; stop and start it as you like."""
+    if data_dir is not None:
+        os.environ[VARIABLE] = str(data_dir.absolute())
+    chosen = [
+        part.restricted(
+            seeds=read_seeds(seeds) if seeds else None,
+            dataset=_words(datasets),
+            scenario=_words(scenarios),
+            method=_words(methods),
+            algorithm=_words(algorithms),
+        ).varying(settings(sets or []))
+        for part in _studies(study)
+    ]
+    if (from_ or out) and not compare_:
+        raise ConfigurationError("--from and --out go with --compare")
+    if compare_:
+        show_comparison(_records_of(chosen, store, from_), out or [])
+        return
+    if export and len(chosen) > 1 and export.suffix:
+        raise ConfigurationError(
+            f"--export {export}: 'all' is several studies; name a folder, for one CSV each"
+        )
+    for part in chosen:
+        path = store or Path(_DEFAULT_STORE.replace("STUDY", part.name))
+        if dry_run:
+            _foretell(part, path, executor, workers, threads)
+            continue
+        with Store(path) as opened:
+            _prepare(opened, part, import_, retry_failed)
+            try:
+                _carry_out(part, opened, executor, workers, threads, address)
+            except StudyError:
+                _export(part, opened, export)
+                raise
+            _export(part, opened, export)
+
+
+def _studies(name: str) -> list[Study]:
+    return [read_sweep(name)] if name.endswith(".toml") else studies(name)
+
+
+def _words(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",") if part.strip()] if text else None
+
+
+def _say(text: str, style: str = "") -> None:
+    Console(stderr=True).print(text, style=style, soft_wrap=True, markup=False, highlight=False)
+
+
+def _prepare(store: Store, study: Study, csv: Path | None, retry_failed: bool) -> None:
+    if store.notice:
+        _say(store.notice, "yellow")
+    if csv is not None:
+        records = import_csv(csv)
+        _say(f"{store.add(records)} of {len(records)} records of {csv} were new")
+    if retry_failed:
+        _say(f"{store.retry_failed(study.runs())} failed runs will be tried again")
+
+
+def _carry_out(
+    study: Study,
+    store: Store,
+    executor: str,
+    workers: int | None,
+    threads: int | None,
+    address: str | None,
+) -> None:
+    """Run what is missing, and say in the end what is not there."""
+    runs = study.runs()
+    missing = _missing(runs, store.statuses())
+    absent = unavailable(missing)
+    for name, reason in absent.items():
+        _say(f"{study.name}: leaving out {name}: {reason}", "yellow")
+    wanted = [run for run in runs if run.values["dataset"] not in absent]
+    if any(run.values["dataset"] not in absent for run in missing):
+        hands = make_executor(executor, workers=workers, threads=threads, address=address)
+        with _terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:
+            try:
+                Campaign(store, wanted, hands, on_change=view).go()
+            except KeyboardInterrupt:
+                _say(f"{_count(store, runs)}; the same command goes on from here", "yellow")
+                raise
+    _say(_count(store, runs))
+    _complain(store, runs, absent)
+
+
+def _missing(runs: Sequence[Run], statuses: Mapping[Key, str]) -> list[Run]:
+    return [run for run in runs if statuses.get(run.key) not in ("done", "failed")]
+
+
+def _count(store: Store, runs: Sequence[Run]) -> str:
+    known = store.statuses()
+    statuses = [known.get(run.key) for run in runs]
+    failed = f", {statuses.count('failed')} failed" if "failed" in statuses else ""
+    return f"{statuses.count('done')} of {len(runs)} runs done{failed}, in {store.path}"
+
+
+def _complain(store: Store, runs: Sequence[Run], absent: dict[str, str]) -> None:
+    """Raise if anything that was asked for is not there."""
+    failed = [record for record in store.records(runs) if record.status == "failed"]
+    if failed:
+        first = failed[0]
+        cell = " ".join((*first.cell, f"seed {first.seed}"))
+        raise StudyError(
+            f"{len(failed)} runs failed, the first being {cell}: {first.error}; "
+            "--retry-failed tries them again"
+        )
+    if absent:
+        raise StudyError(
+            f"not all datasets could be had: {', '.join(absent)}; put them into the directory that "
+            "'sffa data path' prints, or leave them out with --datasets"
+        )
+
+
+def _export(study: Study, store: Store, path: Path | None) -> None:
+    if path is None:
+        return
+    target = path if path.suffix else path / f"{study.name}.csv"
+    count = export_csv(target, store.records(study.runs()))
+    _say(f"{count} records in {target}")
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Treat a polite end (SIGTERM, a closed terminal) as Ctrl-C: claims are given back."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []
+    before = {name: signal.getsignal(getattr(signal, name)) for name in names}
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in names:
+        signal.signal(getattr(signal, name), stop)
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _foretell(
+    study: Study, path: Path, executor: str, workers: int | None, threads: int | None
+) -> None:
+    """Print how many runs there are, how many are missing, and how long those may take."""
+    runs = study.runs()
+    records: list[Record] = []
+    statuses: dict[Key, str] = {}
+    if path.is_file():
+        with Store(path, readonly=True) as store:
+            records = store.records()
+            statuses = store.statuses()
+    missing = _missing(runs, statuses)
+    slots = 1 if executor == "serial" else layout(workers, threads).workers
+    seconds, unknown = Estimator(records).total(missing, slots)
+    known = len(missing) - unknown
+    text = f"{study.name}: {len(runs)} runs, {len(missing)} missing"
+    if missing and known:
+        text += f", about {duration(seconds)} with {slots} at a time"
+        text += f" (judged from records like {known} of them)" if unknown else ""
+    elif missing:
+        text += ", how long is not known: no run like these is recorded yet"
+    Console().print(text, soft_wrap=True, markup=False, highlight=False)
+
+
+def _records_of(chosen: Sequence[Study], store: Path | None, source: Path | None) -> list[Record]:
+    if source is not None:
+        return read_records(source)
+    found: list[Record] = []
+    paths = [store or Path(_DEFAULT_STORE.replace("STUDY", part.name)) for part in chosen]
+    there = [path for path in dict.fromkeys(paths) if path.is_file()]
+    if not there:
+        raise StudyError(f"there is no store at {paths[0]} to compare; name one with --from")
+    wanted = {run.key for part in chosen for run in part.runs()}
+    for path in there:
+        found += [record for record in read_records(path) if record.key in wanted]
+    return found
+
+
+def show_comparison(records: Sequence[Record], files: Sequence[Path]) -> None:
+    """Print ours beside the paper's, and write it to files."""
+    lines = compare(records)
+    if not lines:
+        raise StudyError("none of the records has a counterpart in the paper")
+    for path in files:
+        write_comparison(path, lines)
+    table = Table(box=SIMPLE_HEAD)
+    for name in CELLS:
+        table.add_column(name, no_wrap=True)
+    for line in lines:
+        style = {True: "", False: "red", None: "dim"}[line.within]
+        table.add_row(*shown(line), style=style)
+    console = wide_console()
+    console.print(table)
+    judged = [line.within for line in lines if line.within is not None]
+    said = f"{sum(judged)} of {len(judged)} judged cells lie within two combined standard errors"
+    console.print(said, highlight=False)
+    if not all(line.as_paper for line in lines):
+        console.print("* not the configuration that stands for the paper", highlight=False)

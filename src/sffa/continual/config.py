@@ -1,0 +1,63 @@
+"""A continual run as data: everything that decides its outcome, but the examples."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sffa.core import PRESETS
+from sffa.core.config import Strict
+from sffa.errors import nearest
+
+Scenario = Literal["class", "domain", "task"]
+
+
+class ContinualConfig(Strict):
+    """One run of the continual protocol; defaults are the paper's (RQ2).
+
+    >>> ContinualConfig(method="replay+ewc", options={"ewc.strength": 10}).parts
+    ['replay', 'ewc']
+    """
+
+    dataset: str = Field(
+        default="split-mnist", description="a name of data, with or without split-"
+    )
+    scenario: Scenario = Field(default="class", description="what is asked at prediction")
+    method: str = Field(default="naive", description="a strategy, or several joined by +")
+    algorithm: str = Field(default="sffa", description="a name of core.PRESETS")
+    seed: int = Field(default=0, ge=0, description="of class order, weights, batches and buffers")
+    experiences: int = Field(default=5, ge=1, description="parts the classes are split into")
+    class_order: tuple[tuple[int, ...], ...] | None = Field(
+        default=None, description="the classes of each experience; wins over experiences"
+    )
+    epochs: int = Field(default=2, ge=1, description="passes over each experience")
+    batch_size: int = Field(default=512, ge=1, description="new examples in a step")
+    lr: float = Field(default=1e-3, gt=0, description="of Adam")
+    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1, description="layer widths")
+    network: dict[str, Any] = Field(default={}, description="other options of the network")
+    options: dict[str, float | int | str] = Field(
+        default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
+    )
+    kernels: str = Field(default="auto", description="backend of the forward-forward networks")
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        from sffa.continual.methods import check
+
+        if self.algorithm not in PRESETS:
+            hint = nearest(self.algorithm, list(PRESETS))
+            known = ", ".join(PRESETS)
+            raise ValueError(f"unknown algorithm '{self.algorithm}'{hint} (known: {known})")
+        check(self.parts, self.options)
+        return self
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the strategies that work together."""
+        return self.method.split("+")
+
+    @property
+    def data_name(self) -> str:
+        """What `sffa.data.load` calls the dataset."""
+        return self.dataset.removeprefix("split-")

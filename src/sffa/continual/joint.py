@@ -1,0 +1,17 @@
+"""Joint training: everything seen so far, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sffa.continual.strategy import Strategy
+from sffa.continual.stream import Experience
+from sffa.continual.views import View, merge
+
+
+class Joint(Strategy):
+    """Train each experience on all examples seen so far: the upper bound, memory unbounded."""
+
+    def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:
+        """Give this experience's examples and all before."""
+        return merge([*(earlier.train for earlier in past), experience.train])

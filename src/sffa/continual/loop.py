@@ -1,0 +1,255 @@
+"""The loop: a stream, a learner and a strategy; from here a run reads from top to bottom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+
+from sffa.continual import checkpoint as checkpoint_room
+from sffa.continual.checkpoint import Position
+from sffa.continual.config import ContinualConfig
+from sffa.continual.evaluation import evaluate
+from sffa.continual.methods import make_strategy
+from sffa.continual.result import Result
+from sffa.continual.strategy import Clock
+from sffa.continual.stream import Data, Experience, Stream
+from sffa.continual.views import View, join
+from sffa.core import PRESETS, Learner, Trainer, make
+from sffa.core.growth import follow
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError, SFFAError
+
+OnExperience = Callable[[int, Result], object]
+OnBatch = Callable[[int, int], object]
+
+
+class Stopped(SFFAError):
+    """A run that was asked to stop; with a checkpoint it can go on."""
+
+
+def run(
+    config: ContinualConfig,
+    data: Data,
+    *,
+    on_experience: OnExperience | None = None,
+    on_batch: OnBatch | None = None,
+    checkpoint: Path | None = None,
+) -> Result:
+    """Learn the experiences of a stream one after the other, evaluating all after each.
+
+    Parameters
+    ----------
+    config
+        What to run.
+    data
+        The dataset: two splits, number of classes and features, mean and deviation.
+    on_experience
+        Told the number of experiences learned (0: before training) and the result so far.
+    on_batch
+        Told how many batches of how many are done in the whole run; if it answers True the run
+        stops there with `Stopped`.
+    checkpoint
+        A file to save to after every experience and on a stop. If it is there already, the run
+        goes on from it, to the bits it would have come to.
+    """
+    session = Session(config, data, checkpoint)
+    if not session.result.rows:
+        session.evaluate()
+        _tell(on_experience, session)
+    while session.position.experience < len(session.stream):
+        session.learn(session.stream[session.position.experience], on_batch)
+        _tell(on_experience, session)
+    return session.result
+
+
+class Session:
+    """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
+
+    def __init__(self, config: ContinualConfig, data: Data, checkpoint: Path | None = None):
+        self.config = config
+        self.checkpoint = checkpoint
+        self.stream = Stream(
+            data, config.scenario, config.seed, config.experiences, config.class_order
+        )
+        self.strategy = make_strategy(
+            config.parts, config.options, seed=config.seed, batch_size=config.batch_size
+        )
+        self.strategy.check(self.stream)
+        self.position = Position()
+        self.result = Result(config, self.stream.chances)
+        self.identity = {
+            "config": config.model_dump(mode="json"),
+            "data": [len(data.train.y), len(data.test.y), data.features],
+        }
+        views = [self._view(experience) for experience in self.stream]
+        self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
+        if checkpoint is not None and checkpoint.exists():
+            self._resume(checkpoint)
+        else:
+            learner = make_learner(config, data.features, len(self.stream.classes))
+            learner.standardise(data.mean, data.std)
+            self.trainer = Trainer(learner, lr=config.lr, seed=config.seed)
+
+    @property
+    def learner(self) -> Learner:
+        """The network that learns."""
+        return self.trainer.learner
+
+    def learn(self, experience: Experience, on_batch: OnBatch | None = None) -> None:
+        """Learn one experience, or the rest of it, and evaluate."""
+        view = self._view(experience)
+        started = time.perf_counter()
+        if not self.position.entered:
+            self._enter(experience)
+        for epoch in range(self.position.epoch, self.config.epochs):
+            self._epoch(experience, view, epoch, on_batch, started)
+        self.strategy.after_experience(self.learner, experience)
+        seconds = self.position.seconds + time.perf_counter() - started
+        self.position = Position(experience=experience.index + 1, steps=self.position.steps)
+        self.evaluate()
+        self.result.experiences.append(
+            {
+                "classes": list(experience.classes),
+                "seconds": seconds,
+                "memory_mb": psutil.Process().memory_info().rss / 2**20,
+                "strategy_mb": self.strategy.megabytes,
+            }
+        )
+        self._take_time(started)
+        self.save()
+
+    def _enter(self, experience: Experience) -> None:
+        """Meet the classes; optimiser and strategy follow whatever grew."""
+        growths = self.learner.add_classes(experience.labels, experience.task)
+        follow(self.trainer.optimizer, growths)
+        self.strategy.grow(growths)
+        self.strategy.before_experience(self.learner, experience)
+        self.position.entered = True
+
+    def _epoch(
+        self,
+        experience: Experience,
+        view: View,
+        epoch: int,
+        on_batch: OnBatch | None,
+        started: float,
+    ) -> None:
+        order = self.order(experience, len(view), epoch)
+        losses = torch.zeros((), dtype=torch.float64)
+        parts = torch.split(order, self.config.batch_size)
+        for number in range(self.position.batch, len(parts)):
+            clock = Clock(experience.index, epoch, number)
+            losses += self.step(view, parts[number], clock)
+            self.position.epoch, self.position.batch = epoch, number + 1
+            self.position.steps += 1
+            if on_batch is not None and on_batch(self.position.steps, self.steps) is True:
+                self._stop(started)
+        if not bool(torch.isfinite(losses)):
+            raise ConfigurationError(
+                f"the loss is {float(losses)} in experience {experience.index}: lower lr, or the "
+                f"strength of {self.config.method}"
+            )
+        self.position.epoch, self.position.batch = epoch + 1, 0
+
+    def step(self, view: View, chosen: torch.Tensor, clock: Clock) -> torch.Tensor:
+        """Take one step of the optimiser through the strategy's hooks; give the loss."""
+        batch = view.take(chosen)
+        extra = self.strategy.extra_batch(clock)
+        if extra is not None:
+            batch = join([batch, extra])
+        self.trainer.optimizer.zero_grad(set_to_none=True)
+        loss = self.learner.loss(*batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.strategy.penalty(self.learner)
+        self.strategy.after_backward(self.learner, clock)
+        self.trainer.optimizer.step()
+        self.strategy.after_step(self.learner)
+        return loss.detach()
+
+    def order(self, experience: Experience, count: int, epoch: int) -> torch.Tensor:
+        """Draw the order of the examples; from the clock, so that it needs no state."""
+        rng = generator(self.config.seed, "order", experience.index, epoch)
+        return torch.from_numpy(rng.permutation(count))
+
+    def _view(self, experience: Experience) -> View:
+        past = [self.stream[number] for number in range(experience.index)]
+        return self.strategy.training_view(experience, past)
+
+    def evaluate(self) -> None:
+        """Add a row to the accuracy matrix."""
+        started = time.perf_counter()
+        row, self.result.per_class = evaluate(self.learner, self.stream)
+        self.result.rows.append(row)
+        if not self.result.experiences and len(self.result.rows) == 1:
+            self._take_time(started)
+
+    def save(self) -> None:
+        """Write the checkpoint, if there is to be one."""
+        if self.checkpoint is not None:
+            checkpoint_room.save(
+                self.checkpoint,
+                self.identity,
+                self.trainer,
+                self.strategy,
+                self.position,
+                self.result,
+            )
+
+    def _resume(self, path: Path) -> None:
+        self.trainer, self.position = checkpoint_room.load(
+            path, self.identity, self.strategy, self.result
+        )
+        if PRESETS[self.config.algorithm] is not None:
+            self.learner.kernels = self.config.kernels  # type: ignore[assignment]
+
+    def _stop(self, started: float) -> None:
+        self.position.seconds += time.perf_counter() - started
+        self._take_time(started)
+        self.save()
+        where = f"{self.position.steps} of {self.steps} batches"
+        if self.checkpoint is None:
+            raise Stopped(f"stopped after {where}; there is no checkpoint to go on from")
+        raise Stopped(f"stopped after {where}; run the same again to go on from {self.checkpoint}")
+
+    def _take_time(self, started: float) -> None:
+        self.result.seconds += time.perf_counter() - started
+        self.result.peak_memory_mb = max(self.result.peak_memory_mb, _peak_mb())
+
+
+def make_learner(config: ContinualConfig, features: int, classes: int) -> Learner:
+    """Make the learner of a configuration, with no class met yet.
+
+    FFA's goodness is 0.01 times the sum of squares in the continual experiments, and a disjoint
+    gate plans for all classes of the stream, unless ``network`` says otherwise.
+    """
+    options: dict[str, Any] = dict(config.network)
+    preset = PRESETS[config.algorithm]
+    if preset is not None:
+        options = {"kernels": config.kernels, **options}
+        if preset["algorithm"] == "ffa":
+            options = {"scale": 0.01, **options}
+        if {**preset, **options}.get("gate") == "disjoint":
+            options = {"planned_classes": classes, **options}
+    return make(config.algorithm, features, config.hidden, seed=config.seed, **options)
+
+
+def _peak_mb() -> float:
+    """Give the most memory this process has held, in MB."""
+    try:
+        import resource
+    except ImportError:  # no such module on Windows, which keeps the peak elsewhere
+        return float(psutil.Process().memory_info().peak_wset) / 2**20
+    import sys
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+
+
+def _tell(listener: OnExperience | None, session: Session) -> None:
+    if listener is not None:
+        listener(session.result.done, session.result)

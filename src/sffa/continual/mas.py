@@ -1,0 +1,58 @@
+"""Memory aware synapses (Aljundi 2018)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sffa.continual.quadratic import QuadraticPenalty
+from sffa.continual.strategy import copied, gradients, like, named
+from sffa.continual.stream import Experience
+from sffa.core import Learner
+
+
+class MAS(QuadraticPenalty):
+    """Penalty: strength · Σ Ω (θ−θ*)², Ω how strongly a weight moves the output.
+
+    Importance is the mean over the experience's batches of the absolute gradient of the batch mean
+    of ‖output‖², labels unseen; Ω = alpha·old + (1−alpha)·new, the first as it is.
+
+    Parameters
+    ----------
+    strength
+        λ of the paper.
+    alpha
+        Share of the old importance.
+    """
+
+    def __init__(
+        self, strength: float = 1.0, alpha: float = 0.5, *, seed: int = 0, batch_size: int = 512
+    ) -> None:
+        super().__init__(seed, batch_size)
+        self.strength = strength
+        self.alpha = alpha
+
+    def after_experience(self, learner: Learner, experience: Experience) -> None:
+        """Blend this experience's importance into the old one, around the present weights."""
+        if not self.strength:
+            return
+        importance = self._importance(learner, experience)
+        old = self.beside.get("stiffness", {})
+        for name, value in importance.items():
+            value.mul_(2 * self.strength)
+            if name in old:
+                value.mul_(1 - self.alpha).add_(old[name], alpha=self.alpha)
+        self.beside["stiffness"] = importance
+        self.beside["anchor"] = copied(named(learner))
+
+    def _importance(self, learner: Learner, experience: Experience) -> dict[str, Tensor]:
+        total = like(named(learner))
+        count = -(-len(experience.train) // self.batch_size)
+        sizes = (
+            learner.outputs(batch.x, batch.task).square().sum(dim=1).mean()
+            for batch in experience.train.batches(self.batch_size)
+        )
+        for names, grads in gradients(learner, sizes):
+            torch._foreach_add_([total[n] for n in names], torch._foreach_abs(grads))
+        torch._foreach_div_(list(total.values()), float(count))
+        return total

@@ -1,0 +1,91 @@
+"""The strategies by name, and their options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sffa.continual.agem import AGEM
+from sffa.continual.ewc import EWC
+from sffa.continual.gem import GEM
+from sffa.continual.joint import Joint
+from sffa.continual.mas import MAS
+from sffa.continual.naive import Naive
+from sffa.continual.replay import Replay
+from sffa.continual.si import SI
+from sffa.continual.strategy import Combined, Strategy
+from sffa.errors import ConfigurationError, nearest
+
+# The class of each name and what the name adds to its defaults; the first six are the paper's.
+METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
+    "naive": (Naive, {}),
+    "ewc": (EWC, {}),
+    "si": (SI, {}),
+    "mas": (MAS, {}),
+    "replay": (Replay, {}),
+    "gem": (GEM, {}),
+    "ewc-online": (EWC, {"decay": 0.9}),
+    "replay-reservoir": (Replay, {"policy": "reservoir"}),
+    "replay-balanced": (Replay, {"policy": "class"}),
+    "a-gem": (AGEM, {}),
+    "joint": (Joint, {}),
+}
+PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
+_OURS = ("seed", "batch_size")
+
+
+def options_of(method: str) -> dict[str, Any]:
+    """Give the options of a method with their defaults.
+
+    >>> options_of("ewc-online")
+    {'strength': 100000.0, 'decay': 0.9}
+    """
+    kind, preset = METHODS[method]
+    parameters = inspect.signature(kind).parameters
+    return {n: preset.get(n, p.default) for n, p in parameters.items() if n not in _OURS}
+
+
+def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Refuse names of methods and options that do not exist, with the nearest that does."""
+    for part in parts:
+        if part not in METHODS:
+            hint = nearest(part, list(METHODS))
+            raise ConfigurationError(
+                f"unknown method '{part}'{hint} (known: {', '.join(METHODS)}; join them with +)"
+            )
+    if len(set(parts)) < len(parts):
+        raise ConfigurationError(f"a method is named twice in '{'+'.join(parts)}'")
+    known = [f"{part}.{name}" for part in parts for name in options_of(part)]
+    for key in options:
+        if key not in known:
+            raise ConfigurationError(
+                f"unknown option '{key}'{nearest(key, known)} "
+                f"(known for {'+'.join(parts)}: {', '.join(known) or 'none'})"
+            )
+
+
+def make_strategy(
+    parts: Sequence[str],
+    options: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    batch_size: int = 512,
+) -> Strategy:
+    """Make the strategy of one name, or of several at work together.
+
+    >>> make_strategy(["ewc"], {"ewc.strength": 10}).strength
+    10
+    """
+    given = dict(options or {})
+    check(parts, given)
+    made = []
+    for part in parts:
+        kind, preset = METHODS[part]
+        mark = f"{part}."
+        own = {k.removeprefix(mark): v for k, v in given.items() if k.startswith(mark)}
+        try:
+            made.append(kind(**{**preset, **own}, seed=seed, batch_size=batch_size))
+        except TypeError as error:
+            raise ConfigurationError(f"options {own} do not fit method '{part}': {error}") from None
+    return made[0] if len(made) == 1 else Combined(made)

@@ -1,0 +1,183 @@
+"""The contract of a strategy: a few narrow hooks around the loop, all optional."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from sffa.continual.stream import Experience, Stream
+from sffa.continual.views import Batch, View, join
+from sffa.core import Growth, Learner
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where the loop stands; random draws made from it need no state of their own."""
+
+    experience: int
+    epoch: int
+    batch: int
+
+
+class Strategy:
+    """Nothing by itself: subclasses override the hooks they need.
+
+    A strategy sees a Learner and never asks which algorithm it is. What it keeps is in two
+    dictionaries, so that the loop can save, restore, grow and weigh any strategy alike:
+    ``beside`` holds tensors shaped like parameters (kind, then the parameter's name), which grow
+    with them; ``memory`` holds everything else, stored examples above all.
+    """
+
+    def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
+        self.seed = seed
+        self.batch_size = batch_size
+        self.beside: dict[str, dict[str, Tensor]] = {}
+        self.memory: dict[str, Tensor] = {}
+
+    def check(self, stream: Stream) -> None:
+        """Refuse a stream that this strategy cannot serve."""
+
+    def grow(self, growths: Sequence[Growth]) -> None:
+        """Follow parameters that grew; new entries are zero, and so free of penalties."""
+        for growth in growths:
+            for tensors in self.beside.values():
+                if growth.old is not None and growth.name in tensors:
+                    tensors[growth.name] = growth.expand(tensors[growth.name])
+
+    def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:
+        """Choose what an experience is trained on; only joint training looks at the past."""
+        return experience.train
+
+    def before_experience(self, learner: Learner, experience: Experience) -> None:
+        """Prepare; the learner knows the new classes already."""
+
+    def extra_batch(self, clock: Clock) -> Batch | None:
+        """Give examples to train on together with the new ones."""
+        return None
+
+    def penalty(self, learner: Learner) -> None:
+        """Add the gradient of a penalty to the parameters' gradients.
+
+        The gradient, not the penalty: a quadratic one is known in closed form, and writing it
+        costs a third of what autograd takes for the same.
+        """
+
+    def after_backward(self, learner: Learner, clock: Clock) -> None:
+        """Change the gradients, penalties included, before the optimiser sees them."""
+
+    def after_step(self, learner: Learner) -> None:
+        """Look at the step; gradients are still those it was made from."""
+
+    def after_experience(self, learner: Learner, experience: Experience) -> None:
+        """Remember what later experiences need."""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Give everything the strategy keeps, by flat names."""
+        kept = {
+            f"beside.{kind}.{name}": tensor
+            for kind, tensors in self.beside.items()
+            for name, tensor in tensors.items()
+        }
+        return kept | {f"memory.{name}": tensor for name, tensor in self.memory.items()}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Take back what `tensors` gave."""
+        for flat, tensor in tensors.items():
+            where, _, rest = flat.partition(".")
+            if where == "memory":
+                self.memory[rest] = tensor
+            else:
+                kind, _, name = rest.partition(".")
+                self.beside.setdefault(kind, {})[name] = tensor
+
+    @property
+    def megabytes(self) -> float:
+        """What the strategy keeps, in 2**20 bytes."""
+        return sum(t.numel() * t.element_size() for t in self.tensors().values()) / 2**20
+
+
+class Combined(Strategy):
+    """Several strategies at work together, in the order given."""
+
+    def __init__(self, parts: Sequence[Strategy]) -> None:
+        super().__init__()
+        self.parts = list(parts)
+
+    def check(self, stream: Stream) -> None:  # noqa: D102
+        for part in self.parts:
+            part.check(stream)
+
+    def grow(self, growths: Sequence[Growth]) -> None:  # noqa: D102
+        for part in self.parts:
+            part.grow(growths)
+
+    def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:  # noqa: D102
+        views = [part.training_view(experience, past) for part in self.parts]
+        return max(views, key=len)
+
+    def before_experience(self, learner: Learner, experience: Experience) -> None:  # noqa: D102
+        for part in self.parts:
+            part.before_experience(learner, experience)
+
+    def extra_batch(self, clock: Clock) -> Batch | None:  # noqa: D102
+        extra = [batch for part in self.parts if (batch := part.extra_batch(clock)) is not None]
+        return join(extra) if extra else None
+
+    def penalty(self, learner: Learner) -> None:  # noqa: D102
+        for part in self.parts:
+            part.penalty(learner)
+
+    def after_backward(self, learner: Learner, clock: Clock) -> None:  # noqa: D102
+        for part in self.parts:
+            part.after_backward(learner, clock)
+
+    def after_step(self, learner: Learner) -> None:  # noqa: D102
+        for part in self.parts:
+            part.after_step(learner)
+
+    def after_experience(self, learner: Learner, experience: Experience) -> None:  # noqa: D102
+        for part in self.parts:
+            part.after_experience(learner, experience)
+
+    def tensors(self) -> dict[str, Tensor]:  # noqa: D102
+        return {
+            f"{number}.{name}": tensor
+            for number, part in enumerate(self.parts)
+            for name, tensor in part.tensors().items()
+        }
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:  # noqa: D102
+        for number, part in enumerate(self.parts):
+            mark = f"{number}."
+            part.restore(
+                {n.removeprefix(mark): t for n, t in tensors.items() if n.startswith(mark)}
+            )
+
+
+def named(learner: Learner) -> dict[str, nn.Parameter]:
+    """Give the parameters by name, in one fixed order."""
+    return dict(learner.named_parameters())
+
+
+def like(parameters: dict[str, nn.Parameter]) -> dict[str, Tensor]:
+    """Give a zero for every entry of every parameter."""
+    return {name: torch.zeros_like(p, requires_grad=False) for name, p in parameters.items()}
+
+
+def copied(parameters: dict[str, nn.Parameter]) -> dict[str, Tensor]:
+    """Copy the weights; the copy never follows them."""
+    return {name: parameter.detach().clone() for name, parameter in parameters.items()}
+
+
+def gradients(
+    learner: Learner, batches: Iterator[Tensor]
+) -> Iterator[tuple[list[str], list[Tensor]]]:
+    """Yield the gradient of each loss, for the parameters it reaches; ``.grad`` stays untouched."""
+    parameters = named(learner)
+    for loss in batches:
+        found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
+        reached = {n: g for n, g in zip(parameters, found, strict=True) if g is not None}
+        yield list(reached), list(reached.values())

@@ -1,0 +1,74 @@
+"""Ours against the paper's: the difference, and whether it is more than the seeds explain."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Literal
+
+from sffa.report.cells import Cell, Summary
+from sffa.study.configuration import config_hash
+from sffa.study.paper import published
+from sffa.study.presets import RQ1, RQ2
+
+Verdict = Literal["better", "worse", "same", "open", ""]
+LOWER_IS_BETTER = frozenset({"fgt"})
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One metric of a cell beside the paper's value, in percent or points."""
+
+    metric: str
+    ours: Summary | None
+    paper: float | None
+    paper_sem: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's."""
+        if self.ours is None or self.paper is None:
+            return None
+        return self.ours.mean - self.paper
+
+    @property
+    def verdict(self) -> Verdict:
+        """Say ``same`` within two combined standard errors, else which way; ``open`` for one seed.
+
+        >>> Comparison("acc", Summary(90.5, 0.2, 10), 90.0, 0.24).verdict
+        'same'
+        >>> Comparison("fgt", Summary(5.0, 0.2, 10), 9.0, None).verdict
+        'better'
+        """
+        gap = self.difference
+        if gap is None or self.ours is None:
+            return ""
+        if self.ours.sem is None:
+            return "open"
+        spread = (self.ours.sem**2 + (self.paper_sem or 0.0) ** 2) ** 0.5
+        if abs(gap) <= 2 * spread:
+            return "same"
+        return "better" if (gap > 0) != (self.metric in LOWER_IS_BETTER) else "worse"
+
+
+def compare(cell: Cell, metric: str) -> Comparison:
+    """Put a cell's metric beside the paper's, where it has one."""
+    dataset = cell.dataset
+    if cell.scenario != "static" and not dataset.startswith("split-"):
+        dataset = f"split-{dataset}"
+    found = published((dataset, cell.scenario, cell.method, cell.algorithm), metric)
+    mean, sem = found if found is not None else (None, None)
+    return Comparison(metric, cell.summary(metric), mean, sem)
+
+
+def as_paper(cell: Cell) -> bool:
+    """Tell whether a cell was run exactly as the preset that stands for the paper."""
+    runs = (*cell.runs, *cell.failed)
+    return bool(runs) and config_hash(runs[0].config) in _paper_hashes()
+
+
+@functools.cache
+def _paper_hashes() -> frozenset[str]:
+    return frozenset(
+        run.key.config_hash for study in (RQ1, RQ2) for run in study.restricted(seeds=(0,)).runs()
+    )

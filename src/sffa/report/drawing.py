@@ -1,0 +1,101 @@
+"""A drawing: a figure as vector and pixels, with the data it was drawn from beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from sffa.errors import DataError
+from sffa.files import replacing, write_text
+from sffa.report.style import SETTINGS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished figure: ``svg`` text, ``csv`` text of its data, and words for those who read.
+
+    ``figure`` is what the pixels are made from; one that was read back from a folder has none.
+    """
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+    csv: str
+    figure: Figure | None = field(default=None, repr=False, compare=False)
+
+    def png(self, dpi: int = 200) -> bytes:
+        """Draw the pixels, on white paper."""
+        if self.figure is None:
+            raise DataError(f"the drawing '{self.name}' was read from a file: only its vector is")
+        import matplotlib as mpl
+
+        stream = io.BytesIO()
+        with mpl.rc_context(SETTINGS):
+            self.figure.savefig(stream, format="png", dpi=dpi, facecolor="white")
+        return stream.getvalue()
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write ``name.svg``, ``name.png`` and, where there is data, ``name.csv``."""
+        svg, png, csv = (Path(folder) / f"{self.name}.{kind}" for kind in ("svg", "png", "csv"))
+        write_text(svg, self.svg)
+        with replacing(png) as temporary:
+            temporary.write_bytes(self.png())
+        if not self.csv:
+            return [svg, png]
+        write_text(csv, self.csv)
+        return [svg, png, csv]
+
+
+def finish(name: str, title: str, caption: str, figure: Figure, rows: Rows) -> Drawing:
+    """Make a drawing of a figure; call it within the style the figure was drawn in."""
+    import matplotlib as mpl
+
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+    stream = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with mpl.rc_context({"svg.hashsalt": name}):
+        figure.savefig(stream, format="svg", metadata=nothing)
+    svg = _with_words(stream.getvalue(), title, caption)
+    return Drawing(name, title, caption, svg, table(rows), figure)
+
+
+def table(rows: Rows) -> str:
+    """Write rows as CSV; the columns are those of the first row, numbers with six digits.
+
+    >>> table([{"x": 1, "y": 1 / 3}]).splitlines()
+    ['x,y', '1,0.333333']
+    """
+    stream = io.StringIO()
+    if rows:
+        writer = csv.writer(stream, lineterminator="\n")
+        names = list(rows[0])
+        writer.writerow(names)
+        writer.writerows([_plain(row.get(name)) for name in names] for row in rows)
+    return stream.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return f"{float(value):.6g}" if isinstance(value, float) else value
+
+
+def _with_words(svg: str, title: str, caption: str) -> str:
+    """Put title and description where a screen reader looks for them."""
+    start = svg.index("<svg")
+    end = svg.index(">", start) + 1
+    words = f"\n <title>{escape(title)}</title>\n <desc>{escape(caption)}</desc>"
+    return svg[:end] + words + svg[end:]

@@ -1,0 +1,29 @@
+"""The figures, one idea a file: of the theory, of a network looked into, of records."""
+
+from sffa.report.figures.active_neurons import sparsity
+from sffa.report.figures.against_paper import agreement
+from sffa.report.figures.diagram import models
+from sffa.report.figures.foreign import ood
+from sffa.report.figures.loss import stability
+from sffa.report.figures.neurons import specialisation, usage
+from sffa.report.figures.probability import surfaces
+from sffa.report.figures.reliability import calibration
+from sffa.report.figures.static import accuracy_bars, learning_curves
+from sffa.report.figures.stream import streams
+from sffa.report.figures.updates import dynamics
+
+__all__ = [
+    "accuracy_bars",
+    "agreement",
+    "calibration",
+    "dynamics",
+    "learning_curves",
+    "models",
+    "ood",
+    "sparsity",
+    "specialisation",
+    "stability",
+    "streams",
+    "surfaces",
+    "usage",
+]

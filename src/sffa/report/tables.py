@@ -1,0 +1,177 @@
+"""The tables of the page as plain data: columns, and rows of what is shown and sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sffa.report.cells import Cell, Summary
+from sffa.report.compare import Comparison, as_paper, compare
+from sffa.report.style import name_of
+
+NONE = "–"
+TITLES = {
+    "acc": "Accuracy",
+    "fgt": "Forgetting",
+    "fwt": "Forward transfer",
+    "bwt": "Backward transfer",
+    "best": "Best epoch",
+    "last": "Last epoch",
+    "chosen": "Chosen epoch",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One cell of a table: what is shown, what it sorts by, and a mark for its looks."""
+
+    text: str
+    sort: float | str | None = None
+    mark: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its title, and whether it holds numbers or makes a filter."""
+
+    title: str
+    numeric: bool = False
+    choice: bool = False
+    alone: str = ""
+
+    @property
+    def label(self) -> str:
+        """The title where the neighbours cannot be seen."""
+        return self.alone or self.title
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table shows. ``foot`` explains signs that its rows use."""
+
+    name: str
+    title: str
+    columns: list[Column]
+    rows: list[list[Field]]
+    foot: str = ""
+
+
+def static_table(cells: Sequence[Cell]) -> Table | None:
+    """Give the accuracies of static runs beside the paper's."""
+    chosen = [cell for cell in cells if cell.scenario == "static"]
+    keys = [_dataset, _algorithm, _negatives]
+    titles = ["Dataset", "Algorithm", "Negatives"]
+    return _table("static", "Static datasets", chosen, titles, keys, ("best", "last", "chosen"))
+
+
+def continual_table(cells: Sequence[Cell]) -> Table | None:
+    """Give the metrics of continual runs beside the paper's."""
+    chosen = [cell for cell in cells if cell.scenario != "static"]
+    keys = [_dataset, _scenario, _method, _algorithm]
+    titles = ["Dataset", "Scenario", "Method", "Algorithm"]
+    return _table(
+        "continual", "Continual learning", chosen, titles, keys, ("acc", "fgt", "fwt", "bwt")
+    )
+
+
+def _table(
+    name: str,
+    title: str,
+    cells: Sequence[Cell],
+    titles: list[str],
+    keys: Sequence[Callable[[Cell], Field]],
+    metrics: tuple[str, ...],
+) -> Table | None:
+    if not cells:
+        return None
+    columns = [Column(text, choice=True) for text in titles]
+    columns.append(Column("Seeds", numeric=True))
+    found = {metric: [compare(cell, metric) for cell in cells] for metric in metrics}
+    shown = [m for m in metrics if m == metrics[0] or any(c.ours for c in found[m])]
+    known = {metric: any(c.paper is not None for c in found[metric]) for metric in shown}
+    for metric in shown:
+        columns.append(Column(f"{TITLES[metric]}, %", numeric=True))
+        if known[metric]:
+            name = TITLES[metric].lower()
+            columns.append(Column("Paper", numeric=True, alone=f"Paper's {name}"))
+            columns.append(Column("Difference", numeric=True, alone=f"Difference in {name}"))
+    rows = []
+    for number, cell in enumerate(cells):
+        row = [key(cell) for key in keys] + [_seeds(cell)]
+        for metric in shown:
+            comparison = found[metric][number]
+            row += _compared(comparison) if known[metric] else [_summary(comparison.ours)]
+        rows.append(row)
+    return Table(name, title, columns, rows, _foot(cells, any(known.values())))
+
+
+def _foot(cells: Sequence[Cell], compared: bool) -> str:
+    parts = ["Mean ± standard error over seeds."]
+    if compared:
+        parts.append(
+            "Differences are ours minus the paper's: = within two combined standard errors, "
+            "▲ better, ▼ worse, ? not to be judged from one seed."
+        )
+        if not all(as_paper(cell) for cell in cells):
+            parts.append("* not run with the configuration that stands for the paper.")
+    return " ".join(parts)
+
+
+def _compared(found: Comparison) -> list[Field]:
+    paper = Field(NONE)
+    if found.paper is not None:
+        error = f" ± {found.paper_sem:.2f}" if found.paper_sem is not None else ""
+        paper = Field(f"{found.paper:.2f}{error}".replace("-", "−"), found.paper)
+    gap = found.difference
+    difference = Field(NONE)
+    if gap is not None:
+        sign = {"better": "▲", "worse": "▼", "same": "=", "open": "?"}[found.verdict]
+        difference = Field(
+            f"{gap:+.2f} {sign}".replace("-", "−"), gap, found.verdict, found.verdict
+        )
+    return [_summary(found.ours), paper, difference]
+
+
+def _summary(found: Summary | None) -> Field:
+    if found is None:
+        return Field(NONE)
+    error = f" ± {found.sem:.2f}" if found.sem is not None else ""
+    return Field(f"{found.mean:.2f}{error}".replace("-", "−"), found.mean)
+
+
+def _seeds(cell: Cell) -> Field:
+    """Say how many seeds a cell has, and what happened to the others."""
+    notes = []
+    if cell.failed:
+        notes.append(f"{len(cell.failed)} failed")
+    if cell.missing:
+        notes.append(f"{len(cell.missing)} missing")
+    text = str(len(cell.runs)) + (f" ({', '.join(notes)})" if notes else "")
+    return Field(text, len(cell.runs), "warn" if notes else "")
+
+
+def _dataset(cell: Cell) -> Field:
+    return Field(name_of(cell.dataset))
+
+
+def _scenario(cell: Cell) -> Field:
+    return Field(name_of(cell.scenario))
+
+
+def _method(cell: Cell) -> Field:
+    return Field(name_of(cell.method))
+
+
+def _negatives(cell: Cell) -> Field:
+    return Field(cell.method or NONE)
+
+
+def _algorithm(cell: Cell) -> Field:
+    star = "" if as_paper(cell) or compare(cell, _first(cell)).paper is None else "*"
+    variant = f" ({cell.variant})" if cell.variant else ""
+    return Field(f"{name_of(cell.algorithm)}{variant}{star}")
+
+
+def _first(cell: Cell) -> str:
+    return "best" if cell.scenario == "static" else "acc"

@@ -1,0 +1,97 @@
+"""A run as data: a complete configuration, its hash, its seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sffa.continual import ContinualConfig
+from sffa.core.config import build
+from sffa.errors import ConfigurationError, nearest
+from sffa.study.static import StaticConfig
+
+Config = StaticConfig | ContinualConfig
+CONTINUAL = ("class", "domain", "task")
+SCENARIOS = ("static", *CONTINUAL)
+
+
+class Key(NamedTuple):
+    """What a run is known by in a store."""
+
+    config_hash: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell of a grid with a seed."""
+
+    config: Config
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The whole configuration, JSON-ready."""
+        return dict(self.config.model_dump(mode="json"))
+
+    @cached_property
+    def key(self) -> Key:
+        """The configuration's hash and the seed."""
+        return Key(config_hash(self.values), int(self.values["seed"]))
+
+    @property
+    def method(self) -> str:
+        """The continual method, or the negatives of a static run."""
+        return str(self.values["negatives" if self.static else "method"])
+
+    @property
+    def static(self) -> bool:
+        """Whether nothing changes over time."""
+        return bool(self.values["scenario"] == "static")
+
+    @property
+    def cell(self) -> tuple[str, str, str, str]:
+        """Dataset, scenario, method and algorithm."""
+        values = self.values
+        return values["dataset"], values["scenario"], self.method, values["algorithm"]
+
+    def __str__(self) -> str:
+        return " ".join((*self.cell, f"seed {self.key.seed}"))
+
+
+def parse(values: Mapping[str, Any]) -> Run:
+    """Make a run of a configuration; what is not given takes the paper's values.
+
+    >>> parse({"scenario": "static", "dataset": "digits"}).values["hidden"]
+    [1400, 1400]
+    >>> parse({"scenario": "static", "epoch": 3})
+    Traceback (most recent call last):
+    ...
+    sffa.errors.ConfigurationError: unknown option 'epoch'; did you mean 'epochs'?
+    """
+    scenario = values.get("scenario", "static")
+    if scenario == "static":
+        return Run(build(StaticConfig, **values))
+    if scenario not in CONTINUAL:
+        known = ", ".join(SCENARIOS)
+        hint = nearest(str(scenario), list(SCENARIOS))
+        raise ConfigurationError(f"unknown scenario '{scenario}'{hint} (known: {known})")
+    return Run(build(ContinualConfig, **values))
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in the one way that hashing needs: sorted keys, no spaces.
+
+    >>> canonical({"b": 1, "a": (0.1, None)})
+    '{"a":[0.1,null],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def config_hash(values: Mapping[str, Any]) -> str:
+    """Give the SHA-256 of a configuration without its seed, as 64 hexadecimal digits."""
+    rest = {name: value for name, value in values.items() if name != "seed"}
+    return hashlib.sha256(canonical(rest).encode()).hexdigest()

@@ -1,0 +1,92 @@
+"""One study as one CSV: to commit, to compare, to go on with elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from sffa.files import write_text
+from sffa.study.errors import StudyError
+from sffa.study.record import COLUMNS, INTEGERS, REALS, SCHEMA, Cell, Record
+
+_LONGEST = 2**24
+_STALE = 600.0
+
+
+def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
+    """Write records, whole or not at all, and give how many; numbers read back as they were."""
+    rows = [record.cells() for record in records]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    careful = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        cells = [_written(value) for value in row.values()]
+        # Of line ends, the plain writer quotes only the one it writes itself.
+        (careful if any("\r" in cell for cell in cells) else writer).writerow(cells)
+    try:
+        write_text(path, text.getvalue())
+        _sweep(Path(path))
+    except OSError as error:
+        raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
+    return len(rows)
+
+
+def import_csv(path: str | os.PathLike[str]) -> list[Record]:
+    """Read records that `export_csv` wrote; all of them, or an error that names the line."""
+    csv.field_size_limit(_LONGEST)
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            _check_header(path, list(reader.fieldnames or []))
+            return [_record(path, reader.line_num, row) for row in reader]
+    except OSError as error:
+        raise StudyError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise StudyError(f"{path} is not a CSV of a study: {error}") from error
+
+
+def _check_header(path: str | os.PathLike[str], names: list[str]) -> None:
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise StudyError(
+            f"{path} is not a CSV of a study that this version reads (format {SCHEMA}): "
+            f"column '{missing[0]}' is missing; export it again with the version that made it"
+        )
+
+
+def _record(path: str | os.PathLike[str], line: int, row: dict[str, str]) -> Record:
+    if row["schema"] != str(SCHEMA):
+        raise StudyError(
+            f"{path}, line {line}: format {row['schema'] or '?'} (written by sffa "
+            f"{row['version'] or '?'}), this version reads format {SCHEMA}; use that version of "
+            "sffa, or run the study again"
+        )
+    try:
+        if row["status"] not in ("done", "failed"):
+            raise ValueError(f"status '{row['status']}'")
+        return Record.from_cells({name: _read(name, row[name]) for name in COLUMNS})
+    except (ValueError, TypeError, StudyError) as error:
+        raise StudyError(f"{path}, line {line}: not a record: {error}") from error
+
+
+def _written(value: Cell) -> str:
+    """Write a cell; of a number the shortest text that reads back as the same number."""
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _read(name: str, text: str | None) -> Cell:
+    if not text:
+        return None
+    return int(text) if name in INTEGERS else float(text) if name in REALS else text
+
+
+def _sweep(path: Path) -> None:
+    """Remove what an export that was killed long ago left beside ``path``."""
+    for left in path.parent.glob(f".{path.name}.*.tmp"):
+        if time.time() - left.stat().st_mtime > _STALE:
+            left.unlink(missing_ok=True)

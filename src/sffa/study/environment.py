@@ -1,0 +1,68 @@
+"""Where a record comes from: package, commit, libraries and machine."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from sffa._version import __version__
+from sffa.study.threads import cores
+
+_LIBRARIES = ("torch", "numpy", "numba", "scipy", "scikit-learn")
+
+
+def describe() -> dict[str, Any]:
+    """Describe this process as a record keeps it; JSON-ready."""
+    import torch
+
+    return {**_fixed(), "threads": torch.get_num_threads()}
+
+
+@functools.cache
+def _fixed() -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "libraries": {name: _installed(name) for name in _LIBRARIES},
+        "machine": {"cpu": _cpu(), "cores": cores(), "os": platform.platform()},
+    }
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """Give the commit the package was run from, with ``+`` if files differ; None if installed."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return None
+    git = ["git", "-C", os.fspath(root)]
+    try:
+        asked = {"capture_output": True, "text": True, "timeout": 10, "check": True}
+        head = subprocess.run([*git, "rev-parse", "HEAD"], **asked)  # type: ignore[call-overload]
+        changed = subprocess.run(  # type: ignore[call-overload]
+            [*git, "status", "--porcelain", "--untracked-files=no", "--", "src"], **asked
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return str(head.stdout).strip() + ("+" if str(changed.stdout).strip() else "")
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

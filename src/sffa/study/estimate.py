@@ -1,0 +1,65 @@
+"""How long runs will take, judged from records of runs like them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sffa.study.configuration import Run, config_hash
+from sffa.study.record import Record
+
+Values = dict[str, Any]
+
+# From the very same configuration to ever looser likeness.
+_LIKENESS: tuple[Callable[[Values], tuple[object, ...]], ...] = (
+    lambda v: (config_hash(v),),
+    lambda v: (*_size(v), v["dataset"], v["scenario"], _method(v), v["algorithm"]),
+    lambda v: (*_size(v), v["scenario"], _method(v), v["algorithm"]),
+    lambda v: (*_size(v), v["scenario"] == "static", v["algorithm"]),
+    lambda v: (*_size(v), v["scenario"] == "static"),
+)
+
+
+class Estimator:
+    """Mean seconds of past runs, of the closest likeness that was ever recorded."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._seconds: list[dict[tuple[object, ...], list[float]]] = [
+            defaultdict(list) for _ in _LIKENESS
+        ]
+        for record in records:
+            if record.status == "done" and record.seconds is not None:
+                self.add(record.config, record.seconds)
+
+    def add(self, config: Values, seconds: float) -> None:
+        """Learn from one more run."""
+        for level, likeness in enumerate(_LIKENESS):
+            self._seconds[level][likeness(config)].append(seconds)
+
+    def seconds(self, run: Run) -> float | None:
+        """Give the expected seconds of one run; None if nothing like it was ever done."""
+        for level, likeness in enumerate(_LIKENESS):
+            known = self._seconds[level].get(likeness(run.values))
+            if known:
+                return sum(known) / len(known)
+        return None
+
+    def total(self, runs: Sequence[Run], slots: int) -> tuple[float, int]:
+        """Give the expected wall seconds of runs done ``slots`` at a time, and how many unknown.
+
+        Runs of which nothing is known count as the mean of the others.
+        """
+        expected = [self.seconds(run) for run in runs]
+        known = [value for value in expected if value is not None]
+        if not known:
+            return 0.0, len(runs)
+        return sum(known) / len(known) * len(runs) / max(slots, 1), len(runs) - len(known)
+
+
+def _size(values: Values) -> tuple[object, ...]:
+    return values.get("epochs"), tuple(values.get("hidden", ())), values.get("batch_size")
+
+
+def _method(values: Values) -> object:
+    return values.get("method", values.get("negatives"))

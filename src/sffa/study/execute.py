@@ -1,0 +1,57 @@
+"""Doing one run in this process, from configuration to record."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+from sffa import continual
+from sffa._version import __version__
+from sffa.data import Dataset, load
+from sffa.study.configuration import parse
+from sffa.study.environment import describe
+from sffa.study.errors import StudyError
+from sffa.study.memory import peak_mb, restart_peak
+from sffa.study.static import StaticConfig, run_static
+
+
+def execute(values: dict[str, Any]) -> dict[str, Any]:
+    """Do the run of a configuration and give its record, with the environment; JSON-ready."""
+    run = parse(values)
+    data = _dataset(base_dataset(str(values["dataset"])))
+    restart_peak()
+    if isinstance(run.config, StaticConfig):
+        record = run_static(run.config, data)
+    else:
+        record = dict(continual.run(run.config, data).record())
+    record |= {"peak_memory_mb": peak_mb(), "config": run.values, "environment": describe()}
+    return record
+
+
+def execute_text(text: str, threads: int, version: str = __version__) -> str:
+    """Do a run for another process: JSON in, JSON out, with so many threads."""
+    from sffa.study.threads import limit
+
+    if version != __version__:
+        raise StudyError(
+            f"this worker has sffa {__version__}, the study was started with {version}; "
+            "install the same version everywhere"
+        )
+    limit(threads)
+    return json.dumps(execute(json.loads(text)))
+
+
+def base_dataset(name: str) -> str:
+    """Give the dataset that a continual one is cut from.
+
+    >>> base_dataset("split-mnist"), base_dataset("digits")
+    ('mnist', 'digits')
+    """
+    return name.removeprefix("split-")
+
+
+@functools.lru_cache(maxsize=2)
+def _dataset(name: str) -> Dataset:
+    """Load a dataset once a process."""
+    return load(name)

@@ -1,0 +1,37 @@
+"""Where runs are done: here, in processes of this machine, or on a Ray cluster."""
+
+from __future__ import annotations
+
+from sffa.errors import ConfigurationError, nearest
+from sffa.study.executors.contract import Executor, Outcome
+
+EXECUTORS = ("serial", "local", "ray")
+
+__all__ = ["EXECUTORS", "Executor", "Outcome", "make_executor"]
+
+
+def make_executor(
+    name: str = "local",
+    *,
+    workers: int | None = None,
+    threads: int | None = None,
+    address: str | None = None,
+) -> Executor:
+    """Make an executor by its name."""
+    if name not in EXECUTORS:
+        known = ", ".join(EXECUTORS)
+        hint = nearest(name, list(EXECUTORS))
+        raise ConfigurationError(f"unknown executor '{name}'{hint} (known: {known})")
+    if address is not None and name != "ray":
+        raise ConfigurationError(f"an address is for the ray executor, not for '{name}'")
+    if name == "serial":
+        from sffa.study.executors.serial import Serial
+
+        return Serial(threads)
+    if name == "local":
+        from sffa.study.executors.local import Local
+
+        return Local(workers, threads)
+    from sffa.study.executors.cluster import Cluster
+
+    return Cluster(address, workers, threads)

@@ -1,0 +1,173 @@
+"""A grid: a base configuration, axes to vary, seeds; and the order its runs are done in."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import Field
+
+from sffa.continual import METHODS
+from sffa.core import PRESETS
+from sffa.core.config import Strict
+from sffa.data import names as dataset_names
+from sffa.errors import ConfigurationError, nearest
+from sffa.study.configuration import CONTINUAL, SCENARIOS, Run, parse
+from sffa.study.static import NEGATIVES
+
+FILTERS = ("dataset", "scenario", "method", "algorithm")
+
+
+class Override(Strict):
+    """Values that a cell takes when it has others."""
+
+    when: dict[str, Any]
+    set: dict[str, Any]
+
+
+class Grid(Strict):
+    """Cells as the product of axes over a base; dotted names reach into ``network``.
+
+    Examples
+    --------
+    >>> grid = Grid(base={"scenario": "static"}, axes={"lr": [1e-3, 1e-4], "network.k": [5, 15]})
+    >>> [(cell["lr"], cell["network"]) for cell in grid.cells()][:2]
+    [(0.001, {'k': 5}), (0.001, {'k': 15})]
+    """
+
+    base: dict[str, Any] = Field(default_factory=dict)
+    axes: dict[str, list[Any]] = Field(default_factory=dict)
+    overrides: list[Override] = Field(default_factory=list)
+
+    @property
+    def static(self) -> bool:
+        """Whether the cells are static runs."""
+        return "static" in self.values_of("scenario", ["static"])
+
+    def values_of(self, name: str, default: Sequence[Any] = ()) -> list[Any]:
+        """Give the values that a field takes over the grid."""
+        if name in self.axes:
+            return list(self.axes[name])
+        return [self.base[name]] if name in self.base else list(default)
+
+    def varying(self, name: str, values: Sequence[Any]) -> Grid:
+        """Give this grid with other values of one field."""
+        base = {key: value for key, value in self.base.items() if key != name}
+        return self.model_copy(update={"base": base, "axes": {**self.axes, name: list(values)}})
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Give the configurations, without seeds, in the order of the axes."""
+        found = []
+        for values in itertools.product(*self.axes.values()):
+            cell = copy.deepcopy(self.base)
+            for name, value in zip(self.axes, values, strict=True):
+                _place(cell, name, value)
+            for override in self.overrides:
+                if all(cell.get(name) == value for name, value in override.when.items()):
+                    for name, value in override.set.items():
+                        _place(cell, name, value)
+            found.append(cell)
+        return found
+
+
+@dataclass(frozen=True)
+class Study:
+    """Grids under one name, with the seeds they share."""
+
+    name: str
+    grids: tuple[Grid, ...]
+    seeds: tuple[int, ...] = (0,)
+
+    def runs(self) -> list[Run]:
+        """Give every run once; seeds are outermost, so that stopping early leaves whole seeds."""
+        runs: dict[Any, Run] = {}
+        for seed in self.seeds:
+            for grid in self.grids:
+                for cell in grid.cells():
+                    run = parse({**cell, "seed": seed})
+                    runs.setdefault(run.key, run)
+        return list(runs.values())
+
+    def restricted(
+        self, seeds: Sequence[int] | None = None, **filters: Sequence[str] | None
+    ) -> Study:
+        """Give the study with only some datasets, scenarios, methods, algorithms or seeds.
+
+        A value that the study has not is added where it can be: to static grids those of static
+        runs, to continual grids those of continual runs.
+        """
+        grids: tuple[Grid, ...] = self.grids
+        for name, wanted in filters.items():
+            if wanted:
+                grids = tuple(_restrict(grids, name, list(wanted)))
+        return replace(self, grids=grids, seeds=tuple(seeds) if seeds else self.seeds)
+
+    def varying(self, settings: Mapping[str, Sequence[Any]]) -> Study:
+        """Give the study with some fields set, or swept over several values."""
+        grids = self.grids
+        for name, values in settings.items():
+            if name == "seed":
+                raise ConfigurationError("seeds are swept with --seeds, for example --seeds 0-9")
+            grids = tuple(grid.varying(name, values) for grid in grids)
+        return replace(self, grids=grids)
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """Read seeds as numbers and ranges.
+
+    >>> seeds("0-3,7")
+    (0, 1, 2, 3, 7)
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ConfigurationError(f"cannot read seeds '{text}'; write them as 0-9 or 0,1,5")
+        found += range(int(first), int(last or first) + 1)
+    if not found:
+        raise ConfigurationError(f"'{text}' holds no seed; write them as 0-9 or 0,1,5")
+    return tuple(dict.fromkeys(found))
+
+
+def _place(cell: dict[str, Any], name: str, value: Any) -> None:
+    """Set a field of a cell; ``network.k`` is the field ``k`` of ``network``."""
+    first, dot, rest = name.partition(".")
+    if dot:
+        inner = dict(cell.get(first) or {})
+        inner[rest] = value
+        cell[first] = inner
+    elif isinstance(value, dict) and isinstance(cell.get(name), dict):
+        cell[name] = {**cell[name], **value}
+    else:
+        cell[name] = value
+
+
+def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]:
+    kept, met = [], set()
+    for grid in grids:
+        field = "negatives" if name == "method" and grid.static else name
+        own = grid.values_of(field)
+        known = [*own, *_known(name, grid.static)]
+        values = [value for value in wanted if set(value.split("+")) <= set(known)]
+        met |= set(values)
+        if values:
+            kept.append(grid.varying(field, values))
+    for value in wanted:
+        if value not in met:
+            known = sorted({*_known(name, True), *_known(name, False)})
+            hint = nearest(value, known)
+            raise ConfigurationError(f"unknown {name} '{value}'{hint} (known: {', '.join(known)})")
+    return kept
+
+
+def _known(name: str, static: bool) -> list[str]:
+    if name == "dataset":
+        return [given if static else f"split-{given}" for given in dataset_names()]
+    if name == "scenario":
+        return [SCENARIOS[0]] if static else list(CONTINUAL)
+    if name == "method":
+        return list(NEGATIVES if static else METHODS)
+    return list(PRESETS)

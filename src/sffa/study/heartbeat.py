@@ -1,0 +1,44 @@
+"""Keeping claims alive while runs take their time."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sffa.study.errors import StoreError
+from sffa.study.store import LEASE, Store
+
+
+class Heartbeat:
+    """Renew the leases of an owner from a thread, four times a lease, while the block lasts.
+
+    The thread has a connection of its own. A renewal that fails is tried again at the next beat;
+    the driver meets the same trouble when it writes, and reports it.
+    """
+
+    def __init__(self, path: Path, owner: str, lease: float = LEASE) -> None:
+        self._path = path
+        self._owner = owner
+        self._lease = lease
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, t: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join(10)
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._lease / 4):
+            try:
+                with Store(self._path) as store:
+                    store.renew(self._owner, self._lease)
+            except StoreError:
+                continue

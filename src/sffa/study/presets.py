@@ -1,0 +1,85 @@
+"""The studies by name: the paper's two, and a small one that takes seconds."""
+
+from __future__ import annotations
+
+from sffa.errors import ConfigurationError, nearest
+from sffa.study.grid import Grid, Override, Study
+
+_PAPER = ["bp", "ffa", "sffa"]
+_NO_NEGATIVES = Override(when={"algorithm": "bp"}, set={"negatives": "none"})
+
+# The paper gives one number a cell in RQ1 and says nothing of seeds; ours are three.
+RQ1 = Study(
+    "rq1",
+    (
+        Grid(
+            base={"scenario": "static", "negatives": "uniform"},
+            axes={"dataset": ["mnist", "fmnist", "kmnist", "emnist-letters"], "algorithm": _PAPER},
+            overrides=[_NO_NEGATIVES],
+        ),
+    ),
+    seeds=tuple(range(3)),
+)
+
+RQ2 = Study(
+    "rq2",
+    (
+        Grid(
+            axes={
+                "dataset": ["split-mnist", "split-fmnist"],
+                "scenario": ["class", "domain", "task"],
+                "method": ["naive", "ewc", "si", "mas", "replay", "gem"],
+                "algorithm": _PAPER,
+            },
+        ),
+    ),
+    seeds=tuple(range(10)),
+)
+
+_SMALL = {"hidden": [60, 60], "batch_size": 128, "lr": 1e-3}
+_FEW_WINNERS = Override(when={"algorithm": "sffa"}, set={"network.k": 5})
+
+QUICK = Study(
+    "quick",
+    (
+        Grid(
+            base={
+                **_SMALL,
+                "scenario": "static",
+                "dataset": "digits",
+                "negatives": "uniform",
+                "epochs": 5,
+                "holdout": 200,
+            },
+            axes={"algorithm": _PAPER},
+            overrides=[_NO_NEGATIVES, _FEW_WINNERS],
+        ),
+        Grid(
+            base={**_SMALL, "dataset": "split-digits"},
+            axes={"scenario": ["class"], "method": ["naive", "replay"], "algorithm": _PAPER},
+            overrides=[_FEW_WINNERS],
+        ),
+    ),
+    seeds=(0, 1),
+)
+
+STUDIES = {"rq1": RQ1, "rq2": RQ2, "quick": QUICK}
+ALIASES = {"paper-rq1": "rq1", "paper-rq2": "rq2"}
+
+
+def studies(name: str) -> list[Study]:
+    """Give the studies that a name stands for.
+
+    >>> [len(study.runs()) for study in studies("rq1")]
+    [36]
+    """
+    if name == "all":
+        return [RQ1, RQ2]
+    short = ALIASES.get(name, name)
+    if short not in STUDIES:
+        known = ["all", *STUDIES, *ALIASES]
+        raise ConfigurationError(
+            f"unknown study '{name}'{nearest(name, known)} (known: {', '.join(known)}; "
+            "or the path of a .toml file)"
+        )
+    return [STUDIES[short]]

@@ -1,0 +1,33 @@
+"""What every room's tests share: one thread, and a few handwritten digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from sklearn.datasets import load_digits
+from torch import Tensor
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Keep every test to one thread, so that tests beside each other share a machine well."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def two_threads(_one_thread: None) -> None:
+    """Give torch, and the kernels that follow it, a second thread for one test."""
+    torch.set_num_threads(2)
+
+
+@pytest.fixture(scope="session")
+def digits() -> tuple[Tensor, Tensor]:
+    """Give 400 images (400, 64) in standard units and their labels, the same in every test."""
+    bunch = load_digits()
+    pixels = torch.tensor(bunch.data[:400], dtype=torch.float32)
+    return (pixels - 4.9) / 6.0, torch.tensor(bunch.target[:400])

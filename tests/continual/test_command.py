@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from sffa.cli.continual import continual
+from sffa.continual import Stopped
+from sffa.errors import ConfigurationError
+
+app = typer.Typer()
+app.command()(continual)
+SMALL = ["--dataset", "split-digits", "--hidden", "60,60", "--epochs", "1", "--batch-size", "256", "--threads", "1"]
+
+
+def sffa(*arguments: str) -> str:
+    found = CliRunner().invoke(app, [*SMALL, *arguments], catch_exceptions=False)
+    assert found.exit_code == 0
+    return found.stdout
+
+
+def test_json_prints_the_record_and_the_folder_keeps_it_with_a_picture(tmp_path: Path) -> None:
+    text = sffa("--method", "replay", "--seed", "3", "--json", "--out", str(tmp_path))
+    record = json.loads(text)
+    assert record["metrics"].keys() == {"acc", "fgt", "fwt", "bwt"}
+    assert record["seed"] == 3
+    base = tmp_path / "split-digits-class-replay-sffa-3"
+    assert json.loads(base.with_suffix(".json").read_text()) == record
+    assert base.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".png"]
+
+
+def test_the_matrix_is_shown_as_a_table(tmp_path: Path) -> None:
+    text = sffa("--algorithm", "bp", "--scenario", "task", "--out", str(tmp_path))
+    assert "nothing" in text
+    assert "experience 5" in text
+    assert "Acc" in text
+
+
+def test_all_methods_and_algorithms_are_compared_side_by_side(tmp_path: Path) -> None:
+    arguments = ["--method", "all", "--algorithm", "all", "--experiences", "2", "--json"]
+    sets = ["--set", "ewc.strength=10", "--set", "k=5", "--set", "scale=0.1"]
+    records = json.loads(sffa(*arguments, *sets, "--out", str(tmp_path)))
+    assert len(records) == 6 * 4
+    found = {(r["method"], r["algorithm"]): r["config"] for r in records}
+    assert found["ewc", "sffa"]["options"] == {"ewc.strength": 10}
+    assert found["si", "sffa"]["options"] == {}
+    assert found["si", "sffa"]["network"]["k"] == 5
+    assert found["si", "bp"]["network"] == {}
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("ewc.strenght=1", "did you mean 'ewc.strength'"),
+        ("k", "key=value"),
+        ("gat=0.3", "did you mean 'gate'"),
+        ("class_order=[[0,1],[1,2]]", "class 1 is in experiences 0 and 1"),
+    ],
+)
+def test_wrong_settings_are_one_clear_line(pair: str, message: str, tmp_path: Path) -> None:
+    arguments = [*SMALL, "--method", "ewc", "--set", pair, "--out", str(tmp_path)]
+    error = CliRunner().invoke(app, arguments).exception
+    assert message in str(error)
+    assert "\n" not in str(error)
+
+
+def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sffa.continual import Session
+
+    arguments = ["--method", "replay", "--json", "--out"]
+    whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
+    step = Session.step
+    steps: list[int] = []
+
+    def interrupted(self, *given):
+        steps.append(1)
+        if len(steps) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return step(self, *given)
+
+    monkeypatch.setattr(Session, "step", interrupted)
+    found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
+    assert isinstance(found.exception, Stopped)
+    assert "stopped after 4 of" in str(found.exception)
+    rest = json.loads(sffa(*arguments, str(tmp_path / "parts")))
+    assert rest["matrix"] == whole["matrix"]
+    assert not list((tmp_path / "parts").glob("*.safetensors"))
+
+
+def test_an_unknown_method_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    arguments = ["--dataset", "nowhere", "--method", "rehearsal", "--out", str(tmp_path)]
+    error = CliRunner().invoke(app, arguments).exception
+    assert isinstance(error, ConfigurationError)
+    assert "unknown method 'rehearsal'" in str(error)

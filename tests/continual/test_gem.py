@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.continual.toy import small, toy
+
+from sffa.continual import Clock, Session
+from sffa.continual.gem import combination, gram_matrix
+
+
+@settings(deadline=None)
+@given(
+    count=st.integers(1, 6),
+    size=st.integers(1, 30),
+    least=st.sampled_from([0.0, 0.5, 2.0]),
+    seed=st.integers(0, 10_000),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+)
+def test_the_combination_satisfies_the_kkt_conditions(
+    count: int, size: int, least: float, seed: int, scale: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    past, current = scale * rng.normal(size=(count, size)), scale * rng.normal(size=size)
+    matrix, linear = past @ past.T + 1e-3 * np.eye(count), past @ current
+    v = combination(past @ past.T, linear, least)
+    slope = matrix @ v + linear
+    size_of_terms = 1 + np.abs(matrix).max() * (1 + np.abs(v).max())
+    assert (v >= least - 1e-12).all()
+    assert (slope >= -1e-8 * size_of_terms).all()
+    assert np.abs(slope * (v - least)).max() <= 1e-8 * size_of_terms * (1 + np.abs(v).max())
+
+
+def test_the_gram_matrix_is_exact_in_double_precision() -> None:
+    rows = torch.randn(4, 300_000, generator=torch.Generator().manual_seed(0))
+    exact = rows.double() @ rows.double().T
+    assert np.abs(gram_matrix(rows) - exact.numpy()).max() < 1e-8
+
+
+@pytest.mark.parametrize("algorithm", ["bp", "sffa"])
+def test_the_projected_gradient_never_opposes_the_past(algorithm: str) -> None:
+    session = Session(small(algorithm, method="gem", options={"gem.strength": 0.0}), toy())
+    session.learn(session.stream[0])
+    session._enter(session.stream[1])
+    learner, strategy = session.learner, session.strategy
+    batch = session.stream[1].train.take(slice(0, 16))
+    learner.loss(*batch).backward()
+    rows = strategy.rows(learner, 2)
+    strategy.write(rows[1], learner, strategy.past(Clock(1, 0, 0))[0])
+    strategy.write_current(rows[0], learner)
+    rows[0].sub_(3 * rows[1])  # make sure that it does oppose
+    strategy.read_current(rows[0], learner)
+    strategy.after_backward(learner, Clock(1, 0, 0))
+    strategy.write_current(rows[0], learner)
+    after = gram_matrix(rows)
+    assert after[0, 1] > -0.01 * after[1, 1]

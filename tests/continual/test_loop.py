@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.continual.toy import small, toy
+
+from sffa.continual import METHODS, ContinualConfig, Session, Stopped, run
+from sffa.core import Trainer
+from sffa.core.config import build
+from sffa.errors import ConfigurationError, DataError, ModelFileError
+
+SCENARIOS = ("class", "domain", "task")
+
+
+def same(first, second) -> bool:
+    a, b = first.state_dict(), second.state_dict()
+    return list(a) == list(b) and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("algorithm", ["sffa", "ffa", "bp"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_matrix_has_a_row_before_training_and_one_after_each(
+    scenario: str, algorithm: str
+) -> None:
+    result = run(small(algorithm, scenario=scenario, epochs=6), toy())
+    matrix = result.matrix
+    assert matrix.shape == (4, 3)
+    assert ((matrix >= 0) & (matrix <= 100)).all()
+    if scenario == "class":
+        assert (matrix[np.triu_indices(4, 0, 3)] == 0).all()
+    else:
+        assert (matrix[0] > 0).all()
+    assert matrix[1:].diagonal().mean() > 70
+    assert result.metrics["acc"] == pytest.approx(matrix[-1].mean())
+
+
+def test_a_record_is_json_with_everything_about_the_run() -> None:
+    result = run(small("bp", method="replay", scenario="domain"), toy())
+    record = json.loads(json.dumps(result.record()))
+    assert record["metrics"].keys() == {"acc", "fgt", "fwt", "bwt"}
+    assert np.array(record["matrix"]).shape == (4, 3)
+    assert len(record["curve"]) == 3
+    assert record["per_class"].keys() == {"0", "1", "2", "3", "4", "5"}
+    pairs = np.array([record["per_class"][str(label)] for label in range(6)]).reshape(3, 2)
+    np.testing.assert_allclose(pairs.mean(axis=1), record["matrix"][-1])
+    assert [e["classes"] for e in record["experiences"]] == [[0, 1], [2, 3], [4, 5]]
+    assert all(e["seconds"] > 0 and e["memory_mb"] > 0 for e in record["experiences"])
+    assert record["experiences"][-1]["strategy_mb"] > 0
+    assert build(ContinualConfig, **record["config"]) == result.config
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_does_not() -> None:
+    config = small("sffa", method="replay", class_order=None, experiences=3)
+    first, second = run(config, toy()), run(config, toy())
+    assert first.rows == second.rows
+    other = run(config.model_copy(update={"seed": 1}), toy())
+    assert other.rows != first.rows
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("algorithm", ["sffa", "bp"])
+def test_evaluation_does_not_change_training(
+    algorithm: str, scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small(algorithm, method="replay", scenario=scenario)
+    watched = Session(config, toy())
+    watched.evaluate()
+    blind = Session(config, toy())
+    monkeypatch.setattr(blind, "evaluate", lambda: blind.result.rows.append([0.0] * 3))
+    for session in (watched, blind):
+        for experience in session.stream:
+            session.learn(experience)
+    assert same(watched.learner, blind.learner)
+
+
+def test_the_global_generators_are_left_alone() -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    run(small("sffa", method="replay+gem"), toy())
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("algorithm", ["sffa", "bp"])
+@pytest.mark.parametrize("scenario", ["class", "task"])
+@pytest.mark.parametrize("method", [*METHODS, "replay+si"])
+def test_a_run_stopped_at_any_batch_goes_on_to_the_same_bits(
+    method: str, scenario: str, algorithm: str, tmp_path: Path
+) -> None:
+    more = {"network": {"codes": "onehot", "k": 4}} if algorithm == "sffa" else {}
+    config = small(algorithm, method=method, scenario=scenario, epochs=1, **more)
+    whole = Session(config, toy())
+    whole.evaluate()
+    for experience in whole.stream:
+        whole.learn(experience)
+    path = tmp_path / "checkpoint.safetensors"
+    for stop in (3, 5, 13):
+        with pytest.raises(Stopped, match=f"stopped after {stop} of"):
+            run(config, toy(), checkpoint=path, on_batch=lambda done, _, at=stop: done == at)
+    result = run(config, toy(), checkpoint=path)
+    assert result.rows == whole.result.rows
+    assert same(Trainer.load(path).learner, whole.learner)
+    kept = Session(config, toy(), path).strategy.tensors()
+    for name, tensor in whole.strategy.tensors().items():
+        assert torch.equal(tensor, kept[name]), name
+
+
+def test_a_finished_checkpoint_gives_the_result_without_training(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    config = small("bp")
+    first = run(config, toy(), checkpoint=path)
+    batches: list[int] = []
+    again = run(config, toy(), checkpoint=path, on_batch=lambda done, _: batches.append(done))
+    assert not batches
+    assert again.record() == first.record()
+
+
+def test_a_checkpoint_of_another_configuration_is_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    run(small("bp"), toy(), checkpoint=path)
+    with pytest.raises(ConfigurationError, match="another configuration: its epochs is 3"):
+        run(small("bp", epochs=2), toy(), checkpoint=path)
+    with pytest.raises(ConfigurationError, match="was made with other data"):
+        run(small("bp"), toy(per_class=30), checkpoint=path)
+    model = Session(small("bp"), toy()).learner
+    Trainer(model).save(tmp_path / "model.safetensors")
+    with pytest.raises(ModelFileError, match="not a checkpoint of a continual run"):
+        run(small("bp"), toy(), checkpoint=tmp_path / "model.safetensors")
+
+
+def test_a_task_unknown_at_prediction_is_one_clear_line() -> None:
+    session = Session(small("bp", scenario="task"), toy())
+    session.learn(session.stream[0])
+    with pytest.raises(DataError, match=r"unknown task 2; known tasks: \[0\]"):
+        session.learner.predict(torch.zeros(1, 20), 2)
+
+
+def test_a_loss_that_is_not_a_number_stops_the_run() -> None:
+    data = toy()
+    data.train.x[:] = np.inf
+    with pytest.raises(ConfigurationError, match="in experience 0: lower lr"):
+        run(small("bp"), data)
+
+
+def test_progress_counts_every_batch_and_experience() -> None:
+    batches: list[tuple[int, int]] = []
+    experiences: list[int] = []
+    run(
+        small("bp", method="joint", epochs=1),
+        toy(),
+        on_batch=lambda done, total: batches.append((done, total)),
+        on_experience=lambda number, _: experiences.append(number),
+    )
+    assert batches == [(done, 30) for done in range(1, 31)]
+    assert experiences == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"methd": "ewc"}, "did you mean 'method'?"),
+        ({"algorithm": "sfa"}, "did you mean 'sffa'?"),
+        ({"scenario": "clas"}, "scenario"),
+        ({"method": "rehearsal"}, "unknown method 'rehearsal'"),
+    ],
+)
+def test_wrong_configurations_are_one_clear_line(values: dict, message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        build(ContinualConfig, **values)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_ffa_counts_the_sum_of_squares_and_a_disjoint_gate_plans_for_all_classes() -> None:
+    assert Session(small("ffa", network={}), toy()).learner.config.scale == 0.01
+    assert Session(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
+    gated = small("sffa", network={"gate": "disjoint", "k": 2}, hidden=(24,))
+    assert Session(gated, toy()).learner.config.planned_classes == 6

@@ -1,0 +1,66 @@
+"""A small dataset that can be learned in a moment, and a session without shuffling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from sffa.continual import Session
+
+
+@dataclass(frozen=True)
+class Part:
+    x: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Six classes around six centres, twenty features; 40 training and 10 test examples each."""
+
+    train: Part
+    test: Part
+    classes: int = 6
+    features: int = 20
+    mean: float = 0.0
+    std: float = 1.0
+
+
+def toy(seed: int = 0, per_class: int = 40, classes: int = 6) -> Toy:
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(classes, 20))
+
+    def part(count: int) -> Part:
+        y = rng.permutation(np.repeat(np.arange(classes), count))
+        x = centres[y] + 0.7 * rng.normal(size=(len(y), 20))
+        return Part(x.astype(np.float32), y.astype(np.int64))
+
+    return Toy(part(per_class), part(10), classes)
+
+
+class Unshuffled(Session):
+    """A session that takes examples in the dataset's order."""
+
+    def order(self, experience, count, epoch):
+        return torch.arange(count)
+
+
+PAIRS = ((0, 1), (2, 3), (4, 5))
+SMALL = {
+    "dataset": "toy",
+    "class_order": PAIRS,
+    "hidden": (24, 24),
+    "batch_size": 16,
+    "epochs": 3,
+    "lr": 3e-3,
+}
+
+
+def small(algorithm: str, **more):
+    """Give a configuration of the toy stream: three experiences of two classes."""
+    from sffa.continual import ContinualConfig
+
+    network = {"bp": {}, "ffa": {"scale": "mean", "theta": 0.5}}.get(algorithm, {"k": 4})
+    return ContinualConfig(**{**SMALL, "algorithm": algorithm, "network": network, **more})

@@ -1,0 +1,177 @@
+"""The library against the definition written out in `transcription`, to 1e-5 relative."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tests.core.transcription import Transcription
+from torch import Tensor
+
+from sffa import Network
+
+INPUTS = 7
+OPTIONS: dict[str, dict] = {
+    "sffa": {},
+    "sffa three layers": {"hidden": (16, 20, 12)},
+    "sffa k is the half": {"k": 8},
+    "sffa relu": {"activation": "relu"},
+    "sffa literal": {"norm": "literal"},
+    "sffa rms": {"norm": "rms"},
+    "sffa literal relu": {"norm": "literal", "activation": "relu"},
+    "sffa add": {"activity": "add"},
+    "sffa add l2": {"activity": "add", "activity_norm": "l2"},
+    "sffa no activity": {"activity": "none"},
+    "sffa l2": {"activity_norm": "l2"},
+    "sffa l2 relu": {"activity_norm": "l2", "activation": "relu"},
+    "sffa clamped": {"clamp": 0.45, "activation": "relu"},
+    "sffa product": {"coupling": "product"},
+    "sffa product clamped": {"coupling": "product", "clamp": 0.3, "hidden": (16, 12, 16)},
+    "sffa product add l2 relu": {
+        "coupling": "product",
+        "activity": "add",
+        "activity_norm": "l2",
+        "activation": "relu",
+    },
+    "sffa gate": {"gate": 0.6},
+    "sffa gate relu rms three layers": {
+        "gate": 0.5,
+        "activation": "relu",
+        "norm": "rms",
+        "hidden": (16, 20, 12),
+    },
+    "sffa disjoint": {"gate": "disjoint", "hidden": (30, 24)},
+    "sffa onehot": {"codes": "onehot"},
+    "sffa onehot disjoint": {"codes": "onehot", "gate": "disjoint", "hidden": (24, 24)},
+    "sffa dense codes": {"code_density": 0.5, "code_size": 9},
+    "ffa": {"algorithm": "ffa"},
+    "ffa three layers": {"algorithm": "ffa", "hidden": (11, 16, 9)},
+    "ffa number": {"algorithm": "ffa", "scale": 0.01},
+    "ffa theta": {"algorithm": "ffa", "scale": 0.7, "theta": 0.5},
+    "ffa sigmoid": {"algorithm": "ffa", "activation": "sigmoid"},
+    "ffa literal": {"algorithm": "ffa", "norm": "literal"},
+    "ffa rms": {"algorithm": "ffa", "norm": "rms"},
+    "ffa multiply": {"algorithm": "ffa", "activity": "multiply"},
+    "ffa add l2": {"algorithm": "ffa", "activity": "add", "activity_norm": "l2"},
+    "ffa product": {"algorithm": "ffa", "coupling": "product"},
+    "ffa gate": {"algorithm": "ffa", "gate": 0.5},
+    "ffa disjoint onehot": {"algorithm": "ffa", "gate": "disjoint", "codes": "onehot"},
+}
+
+
+def make(name: str, kernels: str) -> Network:
+    options = {"hidden": (16, 20), "k": 3, "code_size": 12, "code_density": 0.3, **OPTIONS[name]}
+    net = Network(INPUTS, kernels=kernels, seed=3, **options, classes=[4, 0, 7, 2])
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.mul_(2.0)  # drives of the size a trained network has
+    return net
+
+
+def batch(mode: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Give images, columns and candidates: every label, pairs, or rows of unequal length."""
+    rng = np.random.default_rng(5)
+    images = torch.tensor(rng.normal(size=(5, INPUTS)), dtype=torch.float32)
+    columns = torch.tensor([0, 3, 1, 2, 3])
+    if mode == "all":
+        return images, columns, torch.arange(4).expand(5, 4)
+    if mode == "pairs":
+        return images, columns, torch.stack([columns, (columns + 1) % 4], dim=1)
+    ragged = [[0, 2, -1], [3, -1, -1], [1, 0, 3], [2, -1, 3], [-1, 3, 2]]
+    return images, columns, torch.tensor(ragged)
+
+
+def assert_close(found: Tensor, wanted: np.ndarray, what: str) -> None:
+    """Hold every entry to 1e-5 of the largest one."""
+    scale = np.abs(wanted).max()
+    error = np.abs(found.detach().double().numpy() - wanted).max()
+    assert error <= 1e-5 * scale, f"{what}: {error / scale:.1e} relative"
+
+
+@pytest.mark.parametrize("mode", ["all", "pairs", "ragged"])
+@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_losses_and_gradients_are_those_of_the_definition(name, kernels, mode):
+    net = make(name, kernels)
+    images, columns, candidates = batch(mode)
+    plain = Transcription(net)
+    wanted, gradients = plain.loss(images.double().numpy(), columns.numpy(), candidates.numpy())
+    labels = torch.tensor(net.classes)[columns]
+    loss = net.loss(images, labels, candidates=candidates)
+    loss.backward()
+    assert loss.item() == pytest.approx(wanted, rel=1e-5)
+    for layer, gradient in zip(net.layers, gradients, strict=True):
+        blocks = [b for b in (layer.latent, layer.image, layer.code) if b is not None]
+        for block in [*blocks, layer.bias]:
+            assert block.grad is not None
+        assert_close(torch.cat([b.grad for b in blocks]), gradient.weight, "weights")
+        assert_close(layer.bias.grad, gradient.bias, "biases")
+
+
+@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_scores_are_those_of_the_definition(name, kernels):
+    net = make(name, kernels)
+    images, _, candidates = batch("all")
+    wanted = Transcription(net).scores(images.double().numpy(), candidates.numpy())
+    layers = net.layer_scores(images)
+    for found, each in zip(layers, wanted, strict=True):
+        assert_close(found, each, "layer scores")
+    assert_close(net.scores(images), wanted.mean(axis=0), "scores")
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_no_winner_of_these_examples_is_a_near_tie(name):
+    plain = Transcription(make(name, "torch"))
+    images, _, candidates = batch("all")
+    looks = plain.every(images.double().numpy(), candidates.numpy())
+    assert min(look.margin for _, _, stack in looks for look in stack) > 1e-5
+
+
+@pytest.mark.parametrize("name", ["sffa", "sffa l2 relu", "sffa product", "sffa add l2", "ffa"])
+def test_the_transcriptions_gradients_are_the_slopes_of_its_loss(name):
+    """Central differences, one weight at a time; what a layer hears from below stays as it was."""
+    plain = Transcription(make(name, "torch"))
+    images, columns, candidates = (part.double().numpy() for part in batch("pairs"))
+    columns, candidates = columns.astype(int), candidates.astype(int)
+    _, gradients = plain.loss(images, columns, candidates)
+    base = plain.every(images, candidates)
+    rng = np.random.default_rng(1)
+
+    def loss() -> float:
+        looks = [
+            (
+                b,
+                c,
+                [
+                    plain.respond(layer, look.input, candidates[b, c])
+                    for layer, look in zip(plain.layers, stack, strict=True)
+                ],
+            )
+            for b, c, stack in base
+        ]
+        local = [[0], [1]] if plain.config.coupling == "local" else [[0, 1]]
+        waste = plain.loss(images[:0], columns[:0], candidates[:0])[1]
+        return sum(plain.loss_of(group, looks, columns, candidates, waste) for group in local)
+
+    for layer, gradient in zip(plain.layers, gradients, strict=True):
+        steep = np.argwhere(np.abs(gradient.weight) > 1e-4)
+        for i, j in rng.choice(steep, 12):
+            kept, step = layer.weight[i, j], 1e-6
+            layer.weight[i, j] = kept + step
+            above = loss()
+            layer.weight[i, j] = kept - step
+            below = loss()
+            layer.weight[i, j] = kept
+            assert (above - below) / (2 * step) == pytest.approx(gradient.weight[i, j], rel=1e-4)
+
+
+def test_standardised_bytes_are_the_same_input_as_standardised_numbers():
+    net = make("sffa", "torch")
+    pixels = torch.tensor(np.random.default_rng(0).integers(0, 256, (4, INPUTS)), dtype=torch.uint8)
+    net.standardise(0.3, 0.25)
+    wanted = Transcription(net).scores(
+        (pixels.double().numpy() / 255 - 0.3) / 0.25, np.tile(np.arange(4), (4, 1))
+    )
+    assert_close(net.scores(pixels), wanted.mean(axis=0), "bytes")
+    assert_close(net.scores(pixels.float() / 255), wanted.mean(axis=0), "numbers")

@@ -1,0 +1,406 @@
+"""Every backend against the torch one: the same energies, activity, latents and gradients."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from sffa import kernels
+from sffa.errors import ConfigurationError
+from sffa.kernels import Answer, Gate, Incoming, Rule, Winners
+
+CPU = torch.device("cpu")
+REFERENCE = kernels.get("torch", CPU)
+NUMBA = kernels.get("numba", CPU)
+
+
+@dataclass(frozen=True)
+class Case:
+    """The shape and the troubles of one call."""
+
+    half: int = 20
+    k: int = 4
+    batch: int = 3
+    labels: int = 4
+    depth: int | None = 10
+    share: int | None = None
+    activation: str = "sigmoid"
+    norm: str = "unit"
+    trouble: str = "none"
+    missing: bool = False
+    strided: bool = False
+    seed: int = 0
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    half = draw(st.one_of(st.integers(1, 40), st.integers(90, 330)))
+    share = draw(st.one_of(st.none(), st.integers(1, half)))
+    room = half if share is None else share
+    k = draw(st.one_of(st.integers(1, min(room, 20)), st.just(room), st.integers(1, room)))
+    return Case(
+        half=half,
+        k=k,
+        batch=draw(st.integers(1, 6)),
+        labels=draw(st.integers(1, 6)),
+        depth=draw(st.one_of(st.none(), st.integers(1, 30))),
+        share=share,
+        activation=draw(st.sampled_from(["sigmoid", "relu"])),
+        norm=draw(st.sampled_from(["unit", "literal", "rms"])),
+        trouble=draw(st.sampled_from(["none", "ties", "equal", "outlier", "tiny", "rest", "low"])),
+        missing=draw(st.booleans()),
+        strided=draw(st.booleans()),
+        seed=draw(st.integers(0, 1000)),
+    )
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a kernel is asked, with tensors that gradients flow to."""
+
+    shared: Tensor
+    label: Tensor
+    weight: Tensor | None
+    latent: Winners | None
+    below: Gate | None
+    gate: Gate | None
+    candidates: Tensor
+    rule: Rule
+
+    @property
+    def leaves(self) -> list[Tensor]:
+        return [t for t in (self.shared, self.label, self.weight) if t is not None]
+
+    def ask(self, kernel: kernels.Kernel) -> Answer:
+        incoming = None
+        if self.latent is not None and self.weight is not None:
+            incoming = Incoming(self.latent, self.weight, self.below)
+        return kernel.answer(
+            self.shared, self.label, incoming, self.candidates, self.rule, self.gate
+        )
+
+
+def pose(case: Case) -> Question:
+    """Draw the numbers of a case."""
+    rng = np.random.default_rng(case.seed)
+    width = 2 * case.half
+    shared = rng.normal(size=(case.batch, width))
+    label = rng.normal(size=(case.labels, width))
+    if case.trouble == "ties":
+        shared, label = shared.round(), label.round()
+    elif case.trouble == "equal":
+        shared[:], label[:] = 0.25, 0.5
+    elif case.trouble == "outlier":
+        shared[rng.integers(case.batch), rng.integers(width)] = 1e6
+        shared[rng.integers(case.batch), rng.integers(width)] = -1e6
+    elif case.trouble == "tiny":
+        shared, label = shared * 1e-6, label * 1e-6
+    elif case.trouble == "rest":
+        shared, label = -np.abs(shared), -np.abs(label)
+    elif case.trouble == "low":
+        shared, label = shared - 30, label
+    candidates = np.stack([rng.permutation(case.labels) for _ in range(case.batch)])
+    candidates = candidates[:, : rng.integers(1, case.labels + 1)]
+    if case.missing:
+        candidates[rng.random(candidates.shape) < 0.4] = -1
+    gate = below = latent = weight = None
+    if case.share is not None:
+        gate = draw_gate(rng, case.labels, case.half, case.share)
+    if case.depth is not None:
+        share = case.depth if case.share is None else max(1, case.depth // 2)
+        if case.share is not None:
+            below = draw_gate(rng, case.labels, case.depth, share)
+        latent = draw_latent(rng, candidates, case.depth, below, max(1, min(5, share)))
+        values = rng.normal(size=(2 * case.depth, width)) * (0.3 if case.trouble != "tiny" else 0)
+        if case.trouble in ("ties", "equal", "rest", "low"):
+            values = values * 0
+        weight = leaf(values, case.strided)
+    return Question(
+        leaf(shared, case.strided),
+        leaf(label, case.strided),
+        weight,
+        latent,
+        below,
+        gate,
+        torch.tensor(candidates),
+        Rule(case.k, case.activation, case.norm),  # type: ignore[arg-type]
+    )
+
+
+def draw_gate(rng: np.random.Generator, labels: int, half: int, share: int) -> Gate:
+    own = [
+        [np.sort(rng.choice(half, share, replace=False)) + side * half for side in range(2)]
+        for _ in range(labels)
+    ]
+    return Gate(torch.tensor(np.array(own), dtype=torch.int32))
+
+
+def draw_latent(
+    rng: np.random.Generator, candidates: np.ndarray, half: int, gate: Gate | None, k: int
+) -> Winners:
+    """Give each example and candidate k distinct winners a half, the label's own when gated."""
+    index = np.zeros((*candidates.shape, 2 * k), np.int64)
+    for b, c in np.ndindex(*candidates.shape):
+        for side in range(2):
+            room = np.arange(half) + side * half
+            if gate is not None:
+                room = gate.own[max(candidates[b, c], 0), side].numpy()
+            index[b, c, side * k : (side + 1) * k] = rng.choice(room, k, replace=False)
+    value = rng.random(index.shape)
+    return Winners(torch.tensor(index), torch.tensor(value, dtype=torch.float32))
+
+
+def leaf(values: np.ndarray, strided: bool) -> Tensor:
+    """Give a float32 tensor to differentiate by; ``strided`` ones are not contiguous in memory."""
+    tensor = torch.tensor(values, dtype=torch.float32)
+    if strided:
+        tensor = torch.stack([tensor, -tensor], dim=-1).transpose(0, 1).contiguous()
+        tensor = tensor.transpose(0, 1)[..., 0]
+        assert not tensor.is_contiguous() or tensor.numel() <= 1
+    return tensor.requires_grad_()
+
+
+def differentiate(question: Question, answer: Answer) -> list[Tensor]:
+    """Give the gradients of a fixed mixture of what the loss looks at, where a label is."""
+    valid = (question.candidates >= 0).float()
+    rng = np.random.default_rng(9)
+    by_energy = torch.tensor(rng.normal(size=answer.energy.shape), dtype=torch.float32)
+    by_activity = torch.tensor(rng.normal(size=answer.activity.shape), dtype=torch.float32)
+    mixture = (answer.energy * by_energy).sum(-1) + answer.activity * by_activity
+    return list(torch.autograd.grad((mixture * valid).sum(), question.leaves))
+
+
+def assert_close(found: Tensor, wanted: Tensor, what: str) -> None:
+    scale = float(wanted.detach().abs().max()) if wanted.numel() else 0.0
+    error = float((found.detach() - wanted.detach()).abs().max()) if wanted.numel() else 0.0
+    assert error <= 1e-5 * scale + 1e-30, f"{what}: {error} where the largest is {scale}"
+
+
+def dense(winners: Winners, question: Question) -> Tensor:
+    """Write winners out over all neurons, those of no label as zeros."""
+    valid = (question.candidates >= 0)[..., None]
+    masked = Winners(winners.index.long() * valid, winners.value * valid)
+    whole = torch.zeros(*masked.index.shape[:2], question.shared.shape[1])
+    return whole.scatter_add_(-1, masked.index, masked.value)
+
+
+def assert_agree(question: Question, ties: bool) -> None:
+    """Hold numba's answer and gradients to torch's; where drives tie, any of them may win."""
+    valid = question.candidates >= 0
+    wanted, found = question.ask(REFERENCE), question.ask(NUMBA)
+    assert_close(found.energy[valid], wanted.energy[valid], "energy")
+    assert_close(found.activity[valid], wanted.activity[valid], "activity")
+    k = question.rule.k
+    for side in (slice(0, k), slice(k, 2 * k)):
+        for name in ("active", "latent"):
+            mine, theirs = getattr(found, name).value, getattr(wanted, name).value
+            ranked = mine[valid][:, side].sort(dim=-1).values
+            assert_close(ranked, theirs[valid][:, side].sort(dim=-1).values, name)
+    gradients = zip(differentiate(question, found), differentiate(question, wanted), strict=True)
+    for (mine, theirs), name in zip(gradients, ["shared", "label", "weight"], strict=False):
+        if not ties:
+            assert_close(mine, theirs, f"gradient of {name}")
+        elif name != "weight":
+            assert_close(mine.sum(dim=-1), theirs.sum(dim=-1), f"sum of the gradient of {name}")
+    if not ties:
+        assert_close(dense(found.active, question), dense(wanted.active, question), "winners")
+
+
+def assert_winners(question: Question, answer: Answer) -> None:
+    """Check the winners: k a half, none twice, each label's own, and in their own half."""
+    half, k = question.shared.shape[1] // 2, question.rule.k
+    for b, c in np.ndindex(*question.candidates.shape):
+        y = int(question.candidates[b, c])
+        if y < 0:
+            continue
+        index = answer.active.index[b, c].tolist()
+        assert len(set(index)) == 2 * k
+        assert all(0 <= i < half for i in index[:k])
+        assert all(half <= i < 2 * half for i in index[k:])
+        if question.gate is not None:
+            assert set(index) <= set(question.gate.own[y].flatten().tolist())
+
+
+@settings(max_examples=250, deadline=None)
+@given(cases())
+@example(Case(half=1, k=1, batch=1, labels=1, depth=None))
+@example(Case(half=20, k=20, trouble="equal"))
+@example(Case(half=700, k=15, trouble="equal", batch=2))
+@example(Case(half=700, k=15, trouble="outlier", depth=700, batch=2))
+@example(Case(half=701, k=15, depth=None))
+@example(Case(half=330, k=100, trouble="ties"))
+@example(Case(half=330, k=33, share=40))
+@example(Case(half=330, k=65, share=66, missing=True))
+@example(Case(half=50, k=5, trouble="rest", activation="relu", norm="literal"))
+@example(Case(half=50, k=5, trouble="low", norm="literal"))
+@example(Case(labels=1, batch=1, missing=True))
+def test_numba_agrees_with_torch_on_values_and_gradients(case):
+    question = pose(case)
+    tied = case.trouble in ("ties", "equal", "tiny", "low") or (
+        case.trouble == "rest" and case.activation == "relu"
+    )
+    assert_agree(question, ties=tied)
+    for kernel in (REFERENCE, NUMBA):
+        assert_winners(question, question.ask(kernel))
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_no_gradient_reaches_the_latent(case):
+    question = pose(replace(case, depth=case.depth or 5))
+    assert question.latent is not None
+    value = question.latent.value.clone().requires_grad_()
+    question = replace(question, latent=Winners(question.latent.index, value))
+    for kernel in (REFERENCE, NUMBA):
+        answer = question.ask(kernel)
+        total = answer.energy.sum() + answer.activity.sum()
+        assert torch.autograd.grad(total, value, allow_unused=True) == (None,), kernel.name
+        assert not answer.latent.value.requires_grad
+        assert not answer.active.value.requires_grad
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_the_same_question_gets_the_same_bits_for_any_number_of_threads(case):
+    question = pose(replace(case, batch=case.batch * 3))
+    answers = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 2, 1):
+            torch.set_num_threads(threads)
+            answer = question.ask(NUMBA)
+            gradients = differentiate(question, answer)
+            answers.append(
+                [answer.energy, answer.activity, dense(answer.active, question), *gradients]
+            )
+    finally:
+        torch.set_num_threads(before)
+    for other in answers[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(answers[0], other, strict=True))
+
+
+@pytest.mark.parametrize("share", [None, 30])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("where", ["one drive", "one example", "one label"])
+def test_drives_that_are_no_numbers_harm_nobody_else(share, bad, where):
+    case = Case(half=100, k=10, batch=4, labels=3, depth=20, share=share)
+    question = pose(replace(case, seed=2))
+    clean = question.ask(NUMBA)
+    with torch.no_grad():
+        if where == "one drive":
+            question.shared[1, 17] = bad
+        elif where == "one example":
+            question.shared[1] = bad
+        else:
+            question.label[2] = bad
+    answer = question.ask(NUMBA)
+    differentiate(question, answer)
+    assert int(answer.active.index.max()) < 200
+    assert int(answer.active.index.min()) >= 0
+    untouched = torch.ones(question.candidates.shape, dtype=torch.bool)
+    if where == "one label":
+        untouched = question.candidates != 2
+    else:
+        untouched[1] = False
+    assert torch.equal(answer.energy[untouched], clean.energy[untouched])
+
+
+@pytest.mark.parametrize("share", [None, 30])
+def test_an_example_of_nan_gives_a_goodness_of_nan_and_never_a_number(share):
+    question = pose(Case(half=100, k=10, batch=4, labels=3, share=share))
+    with torch.no_grad():
+        question.shared[1] = torch.nan
+    for kernel in (REFERENCE, NUMBA):
+        assert question.ask(kernel).energy[1].isnan().all()
+
+
+def test_an_empty_batch_gets_an_empty_answer():
+    question = pose(Case(batch=1))
+    none = Winners(question.latent.index[:0], question.latent.value[:0])
+    question = replace(
+        question,
+        shared=question.shared[:0],
+        latent=none,
+        candidates=question.candidates[:0],
+    )
+    for kernel in (REFERENCE, NUMBA):
+        answer = question.ask(kernel)
+        assert answer.energy.shape == (0, question.candidates.shape[1], 2)
+        assert not differentiate(question, answer)[1].any()
+
+
+def test_questions_are_not_written_to():
+    question = pose(Case(half=100, k=10, missing=True, share=40))
+    tensors = [*question.leaves, question.candidates, question.latent.index, question.latent.value]
+    before = [t.detach().clone() for t in tensors]
+    for kernel in (REFERENCE, NUMBA):
+        differentiate(question, question.ask(kernel))
+    assert all(torch.equal(a, b) for a, b in zip(before, tensors, strict=True))
+
+
+def test_a_gate_of_all_neurons_is_no_gate():
+    question = pose(Case(half=40, k=6, depth=None, labels=3))
+    everything = torch.arange(80).reshape(1, 2, 40).expand(3, 2, 40).int()
+    for kernel in (REFERENCE, NUMBA):
+        gated = replace(question, gate=Gate(everything)).ask(kernel)
+        assert torch.equal(gated.energy, question.ask(kernel).energy)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+@pytest.mark.parametrize("kernel", [REFERENCE, NUMBA], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("scale", [1.0, 30.0], ids=["moderate", "saturated"])
+def test_winners_chosen_on_the_drive_are_winners_of_the_activation(kernel, activation, scale):
+    """Where activations tie (a sigmoid at 1, a ReLU at 0), what they add up to is the same."""
+    question = pose(Case(half=60, k=8, depth=None, activation=activation))
+    with torch.no_grad():
+        question.shared.mul_(scale)
+    answer = question.ask(kernel)
+    drive = question.shared[:, None] + question.label[question.candidates]
+    active = drive.sigmoid() if activation == "sigmoid" else drive.relu()
+    for side in range(2):
+        best = active[..., side * 60 : (side + 1) * 60].topk(8, dim=-1).values
+        mine = answer.active.value[..., side * 8 : (side + 1) * 8]
+        torch.testing.assert_close(
+            mine.sort(descending=True).values, best.detach(), rtol=2e-6, atol=0
+        )
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_auto_picks_numba_on_a_cpu_and_torch_elsewhere():
+    assert kernels.get("auto", CPU).name == "numba"
+    assert kernels.get("auto", torch.device("meta")).name == "torch"
+    assert kernels.get("torch", CPU).name == "torch"
+
+
+def test_unknown_backends_and_wrong_devices_are_refused_in_a_line():
+    with pytest.raises(ConfigurationError, match="unknown kernels 'nunba'; did you mean 'numba'"):
+        kernels.get("nunba", CPU)
+    with pytest.raises(ConfigurationError, match="run on a CPU, not on meta"):
+        kernels.get("numba", torch.device("meta"))
+
+
+def test_warming_up_a_second_time_is_quick():
+    kernels.warm_up()
+    assert kernels.warm_up() < 1.0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numba_leaves_torchs_number_of_threads_as_it_is(threads):
+    """Both may use the same OpenMP, whose number of threads numba sets when it starts its own."""
+    code = f"""
+import torch
+torch.set_num_threads({threads})
+from sffa import Network
+Network(4, hidden=(20,), k=3, classes=range(2), kernels="numba").scores(torch.ones(3, 4))
+print(torch.get_num_threads())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(threads)]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from sffa.errors import ConfigurationError
+from sffa.study import Grid, Study, read_sweep, studies
+from sffa.study.grid import seeds
+
+
+def test_the_papers_second_question_is_1080_runs_and_no_two_are_the_same() -> None:
+    runs = studies("paper-rq2")[0].runs()
+    assert len({run.key for run in runs}) == len(runs) == 1080
+    assert {run.key.seed for run in runs} == set(range(10))
+
+
+def test_the_papers_first_question_has_four_datasets_and_three_algorithms() -> None:
+    runs = studies("rq1")[0].runs()
+    assert len({run.cell for run in runs}) == 12
+    one = runs[-1].values
+    assert (one["epochs"], one["batch_size"], one["lr"]) == (100, 512, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["rq1", "rq2", "quick"])
+def test_seeds_are_outermost_so_that_stopping_early_leaves_whole_seeds(name: str) -> None:
+    runs = studies(name)[0].runs()
+    blocks = [(seed, len(list(block))) for seed, block in groupby(r.key.seed for r in runs)]
+    assert [seed for seed, _ in blocks] == sorted({run.key.seed for run in runs})
+    assert len({size for _, size in blocks}) == 1
+
+
+def test_filters_keep_only_what_is_named() -> None:
+    study = studies("rq2")[0].restricted(
+        seeds=(3,), dataset=["split-mnist"], scenario=["task"], method=["ewc", "gem"]
+    )
+    assert {run.cell[:3] for run in study.runs()} == {
+        ("split-mnist", "task", "ewc"),
+        ("split-mnist", "task", "gem"),
+    }
+    assert {run.key.seed for run in study.runs()} == {3}
+
+
+def test_a_filter_chooses_among_static_and_continual_runs() -> None:
+    quick = studies("quick")[0]
+    assert {run.static for run in quick.runs()} == {True, False}
+    assert {run.static for run in quick.restricted(scenario=["static"]).runs()} == {True}
+    assert {run.static for run in quick.restricted(scenario=["domain"]).runs()} == {False}
+    assert {run.method for run in quick.restricted(method=["hard"]).runs()} == {"hard", "none"}
+
+
+def test_a_filter_may_name_what_the_study_lacks() -> None:
+    study = studies("rq2")[0].restricted(seeds=(0,), algorithm=["sffa-gated"], method=["joint"])
+    assert len(study.runs()) == 6
+    assert {run.cell[2:] for run in study.runs()} == {("joint", "sffa-gated")}
+
+
+def test_an_unknown_value_of_a_filter_names_its_nearest_neighbour() -> None:
+    with pytest.raises(ConfigurationError, match=r"unknown dataset 'split-mnits'.*'split-mnist'"):
+        studies("rq2")[0].restricted(dataset=["split-mnits"])
+    with pytest.raises(ConfigurationError, match=r"unknown study 'rq3'; did you mean 'rq"):
+        studies("rq3")
+
+
+def test_any_field_can_be_swept_and_overridden(tmp_path: Path) -> None:
+    path = tmp_path / "widths.toml"
+    path.write_text(
+        """
+        seeds = "0-1"
+        [base]
+        scenario = "static"
+        dataset = "digits"
+        network = { alpha = 5.0 }
+        [axes]
+        algorithm = ["bp", "sffa"]
+        hidden = [[40], [80]]
+        "network.k" = [5, 10]
+        [[overrides]]
+        when = { algorithm = "bp" }
+        set = { negatives = "none", network = {} }
+        """
+    )
+    study = read_sweep(path)
+    assert study.name == "widths"
+    with pytest.raises(ConfigurationError, match=r"network\.alpha"):
+        study.runs()
+    runs = study.restricted(algorithm=["sffa"]).runs()
+    assert len(runs) == 2 * 2 * 2
+    assert {run.values["network"]["k"] for run in runs} == {5, 10}
+    assert {run.values["network"]["alpha"] for run in runs} == {5.0}
+
+
+def test_cells_that_an_override_makes_equal_are_run_once() -> None:
+    grid = Grid(
+        base={"scenario": "static", "algorithm": "bp"},
+        axes={"negatives": ["uniform", "hard"]},
+        overrides=[{"when": {"algorithm": "bp"}, "set": {"negatives": "none"}}],  # type: ignore[list-item]
+    )
+    assert len(Study("one", (grid,)).runs()) == 1
+
+
+def test_a_sweep_file_with_an_unknown_key_names_its_nearest_neighbour(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text("sedes = '0'")
+    with pytest.raises(ConfigurationError, match="'sedes'; did you mean 'seeds'"):
+        read_sweep(path)
+    path.write_text("= 1")
+    with pytest.raises(ConfigurationError, match="is not TOML"):
+        read_sweep(path)
+    with pytest.raises(ConfigurationError, match="cannot read"):
+        read_sweep(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "", "-4"])
+def test_seeds_that_cannot_be_read_are_an_error(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="0-9"):
+        seeds(text)
