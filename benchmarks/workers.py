@@ -1,4 +1,4 @@
-"""One worker with all threads, or one worker a core: which does the paper's grid sooner?
+"""Measure which does the paper's grid sooner: one worker with all threads, or one a core.
 
 Runs the same sample of the paper's continual grid (Split-MNIST, Class IL, one seed; by default
 every algorithm with naive, ewc and replay) in both layouts, turn and turn about, on a quiet

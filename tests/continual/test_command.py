@@ -14,7 +14,8 @@ from sffa.errors import ConfigurationError
 
 app = typer.Typer()
 app.command()(continual)
-SMALL = ["--dataset", "split-digits", "--hidden", "60,60", "--epochs", "1", "--batch-size", "256", "--threads", "1"]
+SMALL = ["--dataset", "split-digits", "--hidden", "60,60", "--threads", "1"]
+SMALL += ["--epochs", "1", "--batch-size", "128"]
 
 
 def sffa(*arguments: str) -> str:

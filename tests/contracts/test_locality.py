@@ -158,7 +158,9 @@ def test_back_propagation_does_cross_layers(digits):
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize(("algorithm", "kernels"), [("ffa", "torch"), ("sffa", "numba")])
+@pytest.mark.parametrize(
+    ("algorithm", "kernels"), [("ffa", "torch"), ("sffa", "torch"), ("sffa", "numba")]
+)
 def test_two_threads_give_the_same_gradients_every_time(algorithm, kernels):
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(200, 64, generator=generator)

@@ -10,12 +10,16 @@ from sffa.cli.study import app as study
 from sffa.errors import SFFAError
 
 
-def main() -> int:
+def application() -> typer.Typer:
     app = typer.Typer()
     app.command()(reproduce)
     app.add_typer(study, name="study")
+    return app
+
+
+def main() -> int:
     try:
-        code = get_command(app).main(standalone_mode=False)
+        code = get_command(application()).main(standalone_mode=False)
     except SFFAError as error:
         print("error:", " ".join(str(error).split()), file=sys.stderr)
         return 2

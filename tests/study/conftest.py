@@ -3,11 +3,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from typer.testing import CliRunner
 
 from sffa.study import Record, Run, parse, read_records
 
@@ -93,6 +95,31 @@ def outcomes(path: Path) -> list[dict[str, Any]]:
     return [record.outcome() for record in read_records(path)]
 
 
+def invoke(*arguments: str | Path) -> str:
+    """Run the command in this process and give all it said; errors come out as they are."""
+    from tests.study.command import application
+
+    result = CliRunner().invoke(application(), [str(argument) for argument in arguments])
+    if result.exception is not None:
+        result.exception.add_note(result.output)
+        raise result.exception
+    return result.output
+
+
+def said_before(error: pytest.ExceptionInfo[BaseException]) -> str:
+    """Give what the command had said when it raised."""
+    return "".join(error.value.__notes__)
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Give an empty folder to be in, and put back what runs in this process change."""
+    monkeypatch.chdir(tmp_path)
+    threads = torch.get_num_threads()
+    yield tmp_path
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     """Give the records of the 24-run grid when nothing happens to it."""
@@ -107,6 +134,3 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
 @pytest.fixture
 def expected(undisturbed: list[Record]) -> list[dict[str, Any]]:
     return [record.outcome() for record in undisturbed]
-
-
-Make = Callable[..., Run]

@@ -9,6 +9,8 @@ from rich.console import Console
 
 from sffa.errors import SFFAError
 
+_INTERRUPTED = 130
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Run ``sffa``; whatever a user can get wrong ends as one red line and exit code 2."""
@@ -31,13 +33,10 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 2)
-    except (KeyboardInterrupt, EOFError):
-        _fail("interrupted", 130)
-    except RuntimeError as error:
-        # typer's Abort (Ctrl-C at a prompt or in a command) is a RuntimeError of its own.
-        if type(error).__name__ != "Abort":
-            raise
-        _fail("interrupted", 130)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
+        _fail("interrupted", _INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

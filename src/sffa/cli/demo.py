@@ -46,9 +46,7 @@ def demo(
 
 
 def _static_table(result: Demo) -> Table:
-    table = Table(
-        title="ten digits at once", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )
+    table = Table(title="ten digits at once", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("algorithm")
     for column in ("test accuracy", "seconds", "sparsity (Hoyer)"):
         table.add_column(column, justify="right")

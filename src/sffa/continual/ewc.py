@@ -63,8 +63,10 @@ class EWC(QuadraticPenalty):
         total = like(named(learner))
         count = -(-len(experience.train) // self.batch_size)
         losses = (learner.loss(*batch) for batch in experience.train.batches(self.batch_size))
-        for names, grads in gradients(learner, losses):
-            torch._foreach_addcmul_([total[n] for n in names], grads, grads, value=1 / count)
+        for found in gradients(learner, losses):
+            grads = list(found.values())
+            torch._foreach_addcmul_([total[n] for n in found], grads, grads, value=1 / count)
+            del grads
         return total
 
     def _pulled(self, now: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -52,7 +52,10 @@ class MAS(QuadraticPenalty):
             learner.outputs(batch.x, batch.task).square().sum(dim=1).mean()
             for batch in experience.train.batches(self.batch_size)
         )
-        for names, grads in gradients(learner, sizes):
-            torch._foreach_add_([total[n] for n in names], torch._foreach_abs(grads))
+        for found in gradients(learner, sizes):
+            grads = list(found.values())
+            torch._foreach_abs_(grads)
+            torch._foreach_add_([total[n] for n in found], grads)
+            del grads
         torch._foreach_div_(list(total.values()), float(count))
         return total

@@ -172,12 +172,15 @@ def copied(parameters: dict[str, nn.Parameter]) -> dict[str, Tensor]:
     return {name: parameter.detach().clone() for name, parameter in parameters.items()}
 
 
-def gradients(
-    learner: Learner, batches: Iterator[Tensor]
-) -> Iterator[tuple[list[str], list[Tensor]]]:
-    """Yield the gradient of each loss, for the parameters it reaches; ``.grad`` stays untouched."""
+def gradients(learner: Learner, losses: Iterator[Tensor]) -> Iterator[dict[str, Tensor]]:
+    """Yield the gradient of each loss by parameter, where it reaches; ``.grad`` stays untouched.
+
+    Each is emptied when the next is asked for, so that its memory serves again.
+    """
     parameters = named(learner)
-    for loss in batches:
+    for loss in losses:
         found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
         reached = {n: g for n, g in zip(parameters, found, strict=True) if g is not None}
-        yield list(reached), list(reached.values())
+        del found, loss
+        yield reached
+        reached.clear()

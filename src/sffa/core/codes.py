@@ -19,7 +19,7 @@ def symba_code(label: int, taken: Tensor, size: int, density: float, seed: int) 
 
     >>> code = symba_code(3, torch.empty(0, 100), size=100, density=0.1, seed=0)
     >>> code.shape, int(code.sum())
-    (torch.Size([100]), 8)
+    (torch.Size([100]), 7)
     """
     rng = generator(seed, "code", label)
     others = taken.cpu().numpy()

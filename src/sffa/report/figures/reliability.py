@@ -10,6 +10,7 @@ from sffa.analysis.calibration import Calibration, Reliability
 from sffa.report.drawing import Drawing, finish
 from sffa.report.style import INK, colour_of, name_of, styled
 
+FEWEST = 10
 MARKS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -26,7 +27,7 @@ def calibration(found: Mapping[str, Calibration], dataset: str = "") -> Drawing:
             for number, (name, result) in enumerate(found.items()):
                 curve: Reliability = getattr(result, which)
                 label = f"{name_of(name)}, error {100 * curve.error:.1f} %"
-                filled = curve.count > 0
+                filled = curve.count >= FEWEST
                 axes.plot(
                     curve.confidence[filled],
                     curve.frequency[filled],
@@ -35,8 +36,8 @@ def calibration(found: Mapping[str, Calibration], dataset: str = "") -> Drawing:
                     label=label,
                 )
                 rows += _rows(name, which, curve)
-            axes.set(xlim=(0, 1), ylim=(0, 1.02))
-            axes.set_box_aspect(1)
+            axes.set(xlim=(0, 1), ylim=(0, 1.24), yticks=[0, 0.25, 0.5, 0.75, 1])
+            axes.set_box_aspect(1.1)
             axes.legend(loc="upper left")
         panels[0].set(title="Every label of every example", ylabel="How often right")
         panels[1].set(title="The predicted label")
@@ -46,7 +47,8 @@ def calibration(found: Mapping[str, Calibration], dataset: str = "") -> Drawing:
             "Calibration of the goodness",
             "In 15 bins of the goodness, as a probability and averaged over layers: how often the "
             "label is right. On the dotted line a goodness means what it says; the expected "
-            "calibration error is the mean distance from it.",
+            "calibration error is the mean distance from it. Bins with fewer than "
+            f"{FEWEST} cases are not drawn.",
             figure,
             rows,
         )

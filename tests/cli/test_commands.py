@@ -1,0 +1,114 @@
+"""What the commands do when all goes well."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.cli.conftest import Run
+
+from sffa.cli.train import _Run
+from sffa.core import Epoch, load
+from sffa.data import load as load_data
+
+TINY = ("--hidden", "40,40", "--set", "k=5", "--batch-size", 256)
+
+
+def test_train_writes_model_metrics_and_curve(sffa: Run) -> None:
+    done = sffa("train", *TINY, "--epochs", 2, "--json")
+    summary = json.loads(done.out)
+    assert done.code == 0
+    assert load("model.safetensors").config.hidden == (40, 40)
+    assert json.loads(Path("model.metrics.json").read_text())["metrics"] == summary["metrics"]
+    assert [epoch["number"] for epoch in summary["epochs"]] == [1, 2]
+    with Image.open("model.curve.png") as picture:
+        assert picture.width > 400
+
+
+@pytest.mark.parametrize("schedule", ["online", "greedy"])
+@pytest.mark.parametrize("cut", [1, 2])
+def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
+    sffa: Run, monkeypatch: pytest.MonkeyPatch, schedule: str, cut: int
+) -> None:
+    settings = (*TINY, "--schedule", schedule, "--epochs", 2)
+    sffa("train", *settings, "--out", "whole.safetensors")
+
+    class Interrupted(_Run):
+        def on_epoch(self, epoch: Epoch) -> None:
+            super().on_epoch(epoch)
+            if epoch.number == cut:
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sffa.cli.train._Run", Interrupted)
+        assert sffa("train", *settings, "--out", "part.safetensors").code == 130
+    done = sffa("train", *settings, "--resume", "part.safetensors")
+    if (schedule, cut) == ("online", 2):
+        assert "nothing to do" in done.err
+        return
+    assert done.code == 0, done.err
+    whole, resumed = load("whole.safetensors"), load("model.safetensors")
+    for name, value in whole.state_dict().items():
+        assert value.equal(resumed.state_dict()[name]), name
+
+
+def test_evaluate_repeats_the_accuracy_that_training_reported(sffa: Run, model: Path) -> None:
+    trained = json.loads(Path("model.metrics.json").read_text())["metrics"]["last"]
+    found = json.loads(sffa("evaluate", model, "--json").out)
+    assert found["accuracy"] == pytest.approx(trained)
+    assert len(found["layers"]) == 2
+    assert len(found["classes"]) == 10
+
+
+def test_predict_takes_images_folders_and_arrays_alike(sffa: Run, model: Path) -> None:
+    test = load_data("digits").test
+    Path("pictures").mkdir()
+    for number in range(3):
+        Image.fromarray(test.x[number]).save(f"pictures/{number}.png")
+    np.save("bytes.npy", test.x[:3])
+    np.save("floats.npy", test.x[:3].astype(np.float32) / 255)
+    wanted = [str(label) for label in load(model).predict(test.flat[:3])]
+    for source in ("pictures", "bytes.npy", "floats.npy"):
+        found = json.loads(sffa("predict", model, source, "--json").out)
+        assert [row["class"] for row in found] == wanted
+        assert all(len(row["layers"]) == 2 for row in found)
+
+
+def test_predict_turns_colour_pictures_to_gray_for_a_gray_model(sffa: Run, model: Path) -> None:
+    pixels = load_data("digits").test.x[0]
+    Image.fromarray(pixels).save("gray.png")
+    Image.fromarray(pixels).convert("RGB").save("colour.png")
+    gray, colour = json.loads(sffa("predict", model, "gray.png", "colour.png", "--json").out)
+    assert gray["class"] == colour["class"]
+    assert gray["score"] == pytest.approx(colour["score"], abs=1e-6)
+
+
+def test_set_reaches_every_field_of_the_network(sffa: Run) -> None:
+    done = sffa("train", *TINY, "--epochs", 1, "--set", "gate=disjoint", "--set", "k=2", "--json")
+    config = json.loads(done.out)["config"]
+    assert (config["gate"], config["k"], config["planned_classes"]) == ("disjoint", 2, 10)
+
+
+def test_every_option_of_every_command_has_help_with_its_default(sffa: Run) -> None:
+    import typer
+
+    from sffa.cli.app import app
+
+    def options(command: object, path: str) -> list[str]:
+        inner = getattr(command, "commands", {})
+        lacking = [bad for name, sub in inner.items() for bad in options(sub, f"{path} {name}")]
+        for parameter in getattr(command, "params", []):
+            if not getattr(parameter, "help", None):
+                lacking.append(f"{path} {parameter.name}")
+        return lacking
+
+    assert options(typer.main.get_command(app), "sffa") == []
+
+
+def test_version_is_shown(sffa: Run) -> None:
+    from sffa import __version__
+
+    assert sffa("--version").out.strip() == f"sffa {__version__}"
