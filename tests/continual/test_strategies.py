@@ -186,7 +186,10 @@ def test_combined_strategies_do_what_each_does() -> None:
 
 def test_joint_training_remembers() -> None:
     config = small("bp", method="joint", epochs=8)
-    assert run(config, toy()).metrics["acc"] > 90
+    result = run(config, toy())
+    assert result.metrics["acc"] > 90
+    kept = [experience["strategy_mb"] for experience in result.experiences]
+    assert kept == pytest.approx([80 * n * 80 / 2**20 for n in (1, 2, 3)])
     assert run(config.model_copy(update={"method": "naive"}), toy()).metrics["acc"] < 60
 
 

@@ -29,7 +29,7 @@ def test_a_store_and_its_csv_give_the_same_records(tmp_path):
     records = [Record.of(made.continual(seed=s)) for s in range(3)]
     with Store(tmp_path / "study.sqlite") as store:
         store.add(records)
-    export_csv(records, tmp_path / "study.csv")
+    export_csv(tmp_path / "study.csv", records)
     from_store = gather([tmp_path / "study.sqlite"])
     from_csv = gather([tmp_path / "study.csv"])
     assert [r.outcome() for r in from_store] == [r.outcome() for r in from_csv]
@@ -40,7 +40,7 @@ def test_without_sources_the_results_folder_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match="nothing to report"):
         gather([])
-    export_csv([Record.of(made.continual())], tmp_path / "results" / "rq2.csv")
+    export_csv(tmp_path / "results" / "rq2.csv", [Record.of(made.continual())])
     assert len(gather([])) == 1
 
 

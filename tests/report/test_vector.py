@@ -8,6 +8,7 @@ from sffa.errors import DataError
 from sffa.report.style import INK
 from sffa.report.vector import inline
 
+OPEN = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3">'
 HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
  viewBox="0 0 10 10" onload="alert(1)"><script>alert(1)</script><style>@import url(http://a.b)</style>
  <a xlink:href="javascript:alert(1)"><text>link</text></a><foreignObject><p>html</p></foreignObject>
@@ -33,16 +34,15 @@ def test_ids_and_links_to_them_get_a_prefix():
 
 
 def test_ink_follows_the_theme():
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"><path style="stroke: {INK}"/></svg>'
+    svg = f'{OPEN}<path style="stroke: {INK}"/></svg>'
     assert "currentColor" in inline(svg, "x")
     assert INK not in inline(svg, "x")
 
 
 def test_pixels_within_the_drawing_stay():
-    svg = (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3">'
-        '<image href="data:image/png;base64,AAAA"/><image href="data:image/svg+xml;base64,AAAA"/></svg>'
-    )
+    kinds = ("png", "svg+xml")
+    images = "".join(f'<image href="data:image/{kind};base64,AAAA"/>' for kind in kinds)
+    svg = f"{OPEN}{images}</svg>"
     assert inline(svg, "x").count("data:image/") == 1
 
 

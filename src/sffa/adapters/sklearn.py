@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -104,8 +105,9 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Labels:
         """Give the class with the largest goodness for each example."""
-        best: Labels = self.classes_[self._goodness(X).argmax(axis=1)]
-        return best
+        best = self._goodness(X).argmax(axis=1)
+        labels: Labels = self.classes_[best]
+        return labels
 
     def predict_proba(self, X: Any) -> Table:
         """Give the probability of each class (examples, classes); rows sum to one.
@@ -114,7 +116,7 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         not, its probability is in proportion to its odds, p / (1 − p).
         """
         goodness = self._goodness(X)
-        if self.network_.config.algorithm == "ffa":
+        if self._algorithm == "ffa":
             logit = goodness
         else:
             share = goodness.clip(_LEAST, 1 - _LEAST)
@@ -129,10 +131,17 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         return logarithm
 
     def _goodness(self, X: Any) -> Table:
-        """Give the network's scores with columns as in ``classes_``."""
+        """Give the network's scores with columns as in ``classes_``.
+
+        FFA sums over all neurons, and how a product is cut into blocks would show in the last
+        digits of single precision; in double an example's scores do not depend on its neighbours.
+        """
         check_is_fitted(self, "network_")
-        table = self._inputs(tables.examples(self, X))
-        scores = self.network_.scores(torch.from_numpy(table)).double().numpy()
+        table = torch.from_numpy(self._inputs(tables.examples(self, X)))
+        network = self.network_
+        if self._algorithm == "ffa":
+            network = copy.deepcopy(network).double()
+        scores: Table = network.scores(table).double().numpy()
         return scores[:, self._columns]
 
     def _inputs(self, table: Table) -> Table:

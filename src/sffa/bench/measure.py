@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-import psutil
-
 from sffa.bench.contenders import CONTENDERS, Shape
 from sffa.errors import ConfigurationError
+from sffa.memory import peak_mb, restart_peak
 
 BASELINE = "backprop"
 
@@ -100,17 +99,15 @@ def peak_memory(name: str, shape: Shape, steps: int = 3) -> float:
 
 def _peak_of(name: str, shape: Shape, steps: int) -> float:
     """Train a little in this process and compare the peak with what was there before."""
-    import resource
-
     from sffa.kernels import warm_up
 
     warm_up()
-    before = psutil.Process().memory_info().rss
+    restart_peak()
+    before = peak_mb()
     contender = CONTENDERS[name](shape)
     for _ in range(steps):
         contender.step()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return float(peak - before) / 2**20
+    return peak_mb() - before
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ class GEM(EpisodicMemory):
     """Bend a gradient that would raise the loss on stored examples of an earlier experience.
 
     One gradient for each past experience, from its stored examples. If any has a negative product
-    with the current gradient, g becomes g + Gᵀv with v from `combination`.
+    with the current gradient, g becomes g + Gᵀv with v from `combination`. Beside the stored
+    examples, a step needs room for one gradient of each past experience; it is not kept.
 
     Parameters
     ----------

@@ -12,6 +12,15 @@ from sffa.continual.views import View, merge
 class Joint(Strategy):
     """Train each experience on all examples seen so far: the upper bound, memory unbounded."""
 
+    _kept = 0.0
+
     def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:
         """Give this experience's examples and all before."""
-        return merge([*(earlier.train for earlier in past), experience.train])
+        view = merge([*(earlier.train for earlier in past), experience.train])
+        self._kept = len(view) * view.images[:1].nbytes / 2**20
+        return view
+
+    @property
+    def megabytes(self) -> float:
+        """All examples seen, in 2**20 bytes."""
+        return self._kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from sffa.kernels.winners import Answer, Gate, Incoming, Rule, Winners, norm_factor
 
@@ -24,9 +25,10 @@ class TorchKernel:
     ) -> Answer:
         """See `sffa.kernels.winners.Kernel.answer`."""
         rows = candidates.clamp(min=0)
-        drive = shared[:, None, :] + label[rows]
+        drive = shared[:, None, :] + F.embedding(rows, label)
         if incoming is not None:
-            drive = drive + expand(incoming.latent, incoming.weight.shape[0]) @ incoming.weight
+            latent = expand(incoming.latent, incoming.weight.shape[0]).detach()
+            drive = drive + latent @ incoming.weight
         chosen = drive.detach()
         if gate is not None:
             chosen = chosen.masked_fill(~gate.mask(drive.shape[-1])[rows], -torch.inf)

@@ -24,7 +24,7 @@ class NumbaKernel:
     name = "numba"
 
     def __init__(self) -> None:
-        stop_spinning()
+        start_threads()
 
     def answer(
         self,
@@ -57,7 +57,7 @@ class _Scan(torch.autograd.Function):
         rule: Rule,
         gate: Gate | None,
     ) -> tuple[Tensor, ...]:
-        numba.set_num_threads(min(torch.get_num_threads(), _MOST_THREADS))
+        follow_torch()
         batch, count = candidates.shape
         winners = batch, count, 2 * rule.k
         index = torch.empty(winners, dtype=torch.int32)
@@ -148,9 +148,10 @@ def _pack(
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Copy the used labels' blocks of the weights, and say which row of it each neuron has."""
     labels, width = gate.own.shape[0], gate.own.shape[1] * gate.own.shape[2]
-    if previous is None:
-        return np.empty((labels, 0, width), np.float32), np.empty((labels, 0), np.uint32)
-    rows = previous.own.flatten(1).int()
+    if previous is None:  # every neuron of the previous layer may speak to every label
+        rows = torch.arange(len(weight), dtype=torch.int32).expand(labels, -1)
+    else:
+        rows = previous.own.flatten(1).int()
     depth = rows.shape[1]
     local = torch.zeros(labels, weight.shape[0], dtype=torch.int32)
     local.scatter_(1, rows.long(), torch.arange(depth, dtype=torch.int32).expand(labels, depth))
@@ -178,6 +179,21 @@ def _places(tensor: Tensor) -> np.ndarray[Any, Any]:
     return _array(tensor).view(np.uint32)
 
 
+def start_threads() -> None:
+    """Start numba's threads, which sets OpenMP's number of threads, and give torch its own back."""
+    wanted = torch.get_num_threads()
+    numba.set_num_threads(min(wanted, _MOST_THREADS))
+    torch.set_num_threads(wanted)
+
+
+def follow_torch() -> None:
+    """Use as many threads as torch does."""
+    threads = min(torch.get_num_threads(), _MOST_THREADS)
+    numba.set_num_threads(threads)
+    if threads > 1 and _second_team is None:
+        stop_spinning()
+
+
 _spinning = threading.Lock()
 _second_team: threading.Thread | None = None
 
@@ -192,7 +208,7 @@ def stop_spinning() -> None:
     """
     global _second_team
     with _spinning:
-        if _second_team is not None or torch.get_num_threads() == 1:
+        if _second_team is not None:
             return
         ready, never = threading.Event(), threading.Event()
 

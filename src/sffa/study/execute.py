@@ -9,10 +9,10 @@ from typing import Any
 from sffa import continual
 from sffa._version import __version__
 from sffa.data import Dataset, load
+from sffa.memory import peak_mb, restart_peak
 from sffa.study.configuration import parse
 from sffa.study.environment import describe
 from sffa.study.errors import StudyError
-from sffa.study.memory import peak_mb, restart_peak
 from sffa.study.static import StaticConfig, run_static
 
 

@@ -18,7 +18,7 @@ from sffa.core import PRESETS, Epoch, Learner, NetworkConfig, Trainer, make
 from sffa.core.config import Strict
 from sffa.data import Dataset, load
 from sffa.errors import nearest
-from sffa.study.memory import peak_mb, restart_peak
+from sffa.memory import peak_mb, restart_peak
 
 NEGATIVES = ("uniform", "hard", "all", "none")
 _GIVEN_ELSEWHERE = {"inputs", "hidden", "algorithm", "seed"}
