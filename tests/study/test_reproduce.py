@@ -1,11 +1,22 @@
 from __future__ import annotations
 
+import io
+import time
 from pathlib import Path
 
 import pytest
 from tests.study.conftest import GRID, invoke, result_of, said_before
 
-from sffa.study import Record, Store, StoreError, StudyError, export_csv, read_records, studies
+from sffa.study import (
+    Progress,
+    Record,
+    Store,
+    StoreError,
+    StudyError,
+    export_csv,
+    read_records,
+    studies,
+)
 
 
 def recorded(study: str, count: int, seconds: float = 10.0) -> list[Record]:
@@ -111,3 +122,22 @@ def test_options_that_do_not_go_together_are_one_line(home: Path) -> None:
     ):
         with pytest.raises(SFFAError, match=said):
             invoke("reproduce", *arguments)
+
+
+def test_the_live_view_tells_done_running_failed_and_remaining() -> None:
+    from rich.console import Console
+
+    from sffa.cli.live import LiveView
+
+    runs = studies("rq2")[0].runs()[:6]
+    seen = Console(record=True, width=120, file=io.StringIO())
+    view = LiveView("rq2", recorded("rq2", 2, seconds=10.0), seen)
+    progress = Progress(runs, slots=2, done=2, failed=1, elsewhere=1)
+    progress.running = {runs[0].key: (runs[0], time.monotonic())}
+    progress.waiting = [runs[1]]
+    view(progress)
+    seen.print(view._render())
+    said = seen.export_text()
+    assert "2 of 6 done, 1 running, 1 failed, 1 in other processes, 10.0 s left" in said
+    assert f"  {runs[0]}" in said
+    assert said.count("\n") == 3

@@ -9,12 +9,12 @@ from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from sffa.study import Estimator, Progress, Record
 
 _SHOWN = 8
+_WIDTH = 60
 
 
 class LiveView:
@@ -63,7 +63,7 @@ class LiveView:
         left = [*progress.waiting, *(run for run, _ in running)]
         seconds, unknown = self.estimator.total(left, progress.slots)
         if unknown == len(left):
-            return "?"
+            return "?" if left else duration(0)
         now = time.monotonic()
         spent = sum(now - started for _, started in running)
         return duration(max(0.0, seconds - spent / progress.slots))
@@ -83,7 +83,8 @@ class LiveView:
             Text(f"  {run}  {duration(now - started)}", style="dim")
             for run, started in list(progress.running.values())[:_SHOWN]
         ]
-        bar = ProgressBar(total=max(progress.total, 1), completed=over, width=60)
+        filled = _WIDTH * over // max(progress.total, 1)
+        bar = Text.assemble(("━" * filled, "green"), ("━" * (_WIDTH - filled), "dim"))
         return Group(Text(counts), bar, *lines)
 
 

@@ -95,13 +95,21 @@ def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _select(drive, k, blocks, maxima, hit, found, value):  # type: ignore[no-untyped-def]
-    """Put the places and values of the k largest drives first in ``found`` and ``value``.
+def _scratch(width, blocks):  # type: ignore[no-untyped-def]
+    """Give the working memory of `_select` for halves of ``width // 2`` drives."""
+    places, values = np.empty(width // 2 + 1, _U), np.empty(width // 2 + 1, _F)
+    return np.empty(blocks, _F), np.empty(blocks + 1, _U), places, values
+
+
+@njit(cache=True)
+def _select(drive, k, blocks, scratch):  # type: ignore[no-untyped-def]
+    """Put the places and values of the k largest drives first in the last two of ``scratch``.
 
     Block b holds the drives b, b+blocks, b+2·blocks, …, so block maxima are element-wise maxima of
     contiguous runs. What k block maxima reach, at least k drives reach: the winners are among the
     drives that reach that bound, and those are in the few blocks whose maximum does.
     """
+    maxima, hit, found, value = scratch
     n = _U(drive.size)
     for b in range(blocks):
         maxima[b] = drive[b]
@@ -136,104 +144,71 @@ def _select(drive, k, blocks, maxima, hit, found, value):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def _activate(drive, relu, neurons, norm, active, latent, energy):  # type: ignore[no-untyped-def]
-    """Activate one half's winning drives; write latents, their energy and normalised latents."""
-    total = _F(0)
+def _activate(drive, relu, norm, neurons, active, latent):  # type: ignore[no-untyped-def]
+    """Activate one half's winning drives; write latents and normalised latents, give the energy."""
+    energy = _F(0)
     for s in range(drive.size):
         z = drive[s]
         h = max(z, _F(0)) if relu else _F(1) / (_F(1) + np.exp(-z))
         active[s] = h
-        total += h * h
-    energy[0] = total
-    safe = max(total, _F(TINY))
+        energy += h * h
+    safe = max(energy, _F(TINY))
     factor = _F(1) / safe if norm == LITERAL else _F(1) / np.sqrt(safe)
     if norm == RMS:
         factor *= np.sqrt(_F(neurons))
     for s in range(drive.size):
         latent[s] = active[s] * factor
+    return energy
 
 
 @njit(cache=True)
-def _both_halves(  # type: ignore[no-untyped-def]
-    drive, k, blocks, maxima, hit, found, value, relu, neurons, norm, place, active, latent, energy
-):
+def _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c):  # type: ignore[no-untyped-def]
     """Find and activate the k winners of each half of ``drive``; places are in the whole."""
+    place, active, latent, energy = outputs
     half = drive.size // 2
     for side in range(2):
-        _select(drive[side * half : (side + 1) * half], k, blocks, maxima, hit, found, value)
+        _select(drive[side * half : (side + 1) * half], k, blocks, scratch)
+        start, stop = side * k, (side + 1) * k
         for s in range(k):
-            place[side * k + s] = found[s] + _U(side * half)
-        _activate(
-            value[:k],
-            relu,
-            neurons,
-            norm,
-            active[side * k : (side + 1) * k],
-            latent[side * k : (side + 1) * k],
-            energy[side:],
+            place[b, c, start + s] = scratch[2][s] + _U(side * half)
+        energy[b, c, side] = _activate(
+            scratch[3][:k], relu, norm, neurons, active[b, c, start:stop], latent[b, c, start:stop]
         )
 
 
+@njit(cache=True)
+def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
+    """Write the response to no label."""
+    place, active, latent, energy = outputs
+    place[b, c, :] = _U(0)
+    active[b, c, :] = _F(0)
+    latent[b, c, :] = _F(0)
+    energy[b, c, :] = _F(0)
+
+
 @njit(cache=True, parallel=True)
-def scan(  # type: ignore[no-untyped-def]
-    shared,
-    label,
-    latent_place,
-    latent_value,
-    weight,
-    candidates,
-    k,
-    blocks,
-    parts,
-    relu,
-    norm,
-    place,
-    active,
-    latent,
-    energy,
-):
-    """Fill the winners (batch, candidates, 2k) and the energies (batch, candidates, 2)."""
+def scan(shared, label, below, weight, candidates, sizes, relu, norm, outputs):  # type: ignore[no-untyped-def]
+    """Fill ``outputs``: places, latents and normalised latents (batch, candidates, 2k), energies.
+
+    ``below`` are places and values of the previous layer's latents, ``sizes`` are k, the blocks of
+    a half, and the parts that the batch is cut into.
+    """
     batch, width = shared.shape
+    latent_place, latent_value = below
+    k, blocks, parts = sizes
     for part in prange(parts):
         drive = np.empty(width, _F)
-        maxima = np.empty(blocks, _F)
-        hit = np.empty(blocks + 1, _U)
-        found = np.empty(width // 2 + 1, _U)
-        value = np.empty(width // 2 + 1, _F)
+        scratch = _scratch(width, blocks)
         for b in range(part * batch // parts, (part + 1) * batch // parts):
             for c in range(candidates.shape[1]):
                 y = candidates[b, c]
                 if y < 0:
-                    _nothing(place[b, c], active[b, c], latent[b, c], energy[b, c])
+                    _respond_to_none(outputs, b, c)
                     continue
                 for j in range(width):
                     drive[j] = shared[b, j] + label[y, j]
                 _add_rows(drive, weight, latent_place[b, c], latent_value[b, c])
-                _both_halves(
-                    drive,
-                    k,
-                    blocks,
-                    maxima,
-                    hit,
-                    found,
-                    value,
-                    relu,
-                    width // 2,
-                    norm,
-                    place[b, c],
-                    active[b, c],
-                    latent[b, c],
-                    energy[b, c],
-                )
-
-
-@njit(cache=True)
-def _nothing(place, active, latent, energy):  # type: ignore[no-untyped-def]
-    """Write the response to no label."""
-    place[:] = _U(0)
-    active[:] = _F(0)
-    latent[:] = _F(0)
-    energy[:] = _F(0)
+                _respond(drive, k, blocks, scratch, relu, norm, width // 2, outputs, b, c)
 
 
 @njit(cache=True, parallel=True)
@@ -250,23 +225,7 @@ def pack(weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True)
 def scan_gated(  # type: ignore[no-untyped-def]
-    shared,
-    label,
-    latent_place,
-    latent_value,
-    packed,
-    local,
-    own,
-    candidates,
-    k,
-    blocks,
-    parts,
-    relu,
-    norm,
-    place,
-    active,
-    latent,
-    energy,
+    shared, label, below, packed, local, own, candidates, sizes, relu, norm, outputs
 ):
     """Do as `scan` does, with each label looking only at its ``own`` neurons (labels, own).
 
@@ -274,42 +233,26 @@ def scan_gated(  # type: ignore[no-untyped-def]
     neuron of the previous layer has. Candidates run outermost: a label's block stays in cache.
     """
     batch, neurons = shared.shape[0], shared.shape[1] // 2
-    width = own.shape[1]
-    depth = latent_place.shape[2]
+    latent_place, latent_value = below
+    k, blocks, parts = sizes
+    place = outputs[0]
+    width, depth = own.shape[1], latent_place.shape[2]
     for part in prange(parts):
         drive = np.empty(width, _F)
         rows = np.empty(depth, _U)
-        maxima = np.empty(blocks, _F)
-        hit = np.empty(blocks + 1, _U)
-        found = np.empty(width // 2 + 1, _U)
-        value = np.empty(width // 2 + 1, _F)
+        scratch = _scratch(width, blocks)
         for c in range(candidates.shape[1]):
             for b in range(part * batch // parts, (part + 1) * batch // parts):
                 y = candidates[b, c]
                 if y < 0:
-                    _nothing(place[b, c], active[b, c], latent[b, c], energy[b, c])
+                    _respond_to_none(outputs, b, c)
                     continue
                 for j in range(width):
                     drive[j] = shared[b, own[y, j]] + label[y, own[y, j]]
                 for s in range(depth):
                     rows[s] = local[y, latent_place[b, c, s]]
                 _add_rows(drive, packed[y], rows, latent_value[b, c])
-                _both_halves(
-                    drive,
-                    k,
-                    blocks,
-                    maxima,
-                    hit,
-                    found,
-                    value,
-                    relu,
-                    neurons,
-                    norm,
-                    place[b, c],
-                    active[b, c],
-                    latent[b, c],
-                    energy[b, c],
-                )
+                _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c)
                 for s in range(2 * k):
                     place[b, c, s] = own[y, place[b, c, s]]
 

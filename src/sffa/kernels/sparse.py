@@ -70,20 +70,19 @@ class _Scan(torch.autograd.Function):
         else:
             below = Winners(incoming.latent.index.int().contiguous(), incoming.latent.value)
             weights = _array(weight)
-        inputs = (_array(shared), _array(label), _places(below.index), _array(below.value))
-        relu, norm = rule.activation == "relu", _NORMS[rule.norm]
         half = shared.shape[1] // 2 if gate is None else gate.own.shape[2]
         sizes = (rule.k, _blocks(half, rule.k), min(batch, 4 * numba.get_num_threads()))
+        relu = rule.activation == "relu"
+        inputs = (_array(shared), _array(label), (_places(below.index), _array(below.value)))
         outputs = (_places(index), _array(active), _array(latent), _array(energy))
+        common = (_array(candidates), sizes, relu, _NORMS[rule.norm], outputs)
         if gate is None:
-            compiled.scan(*inputs, weights, _array(candidates), *sizes, relu, norm, *outputs)
+            compiled.scan(*inputs, weights, *common)
         else:
             previous = None if incoming is None else incoming.gate
             packed, local = _pack(weights, previous, gate, candidates)
             own = _places(gate.own.flatten(1).int())
-            compiled.scan_gated(
-                *inputs, packed, local, own, _array(candidates), *sizes, relu, norm, *outputs
-            )
+            compiled.scan_gated(*inputs, packed, local, own, *common)
         ctx.save_for_backward(index, active, candidates, below.index, below.value)
         ctx.shapes = shared.shape, label.shape, None if weight is None else weight.shape
         ctx.relu = relu

@@ -110,6 +110,16 @@ def name_of(key: str) -> str:
     return NAMES.get(key, key)
 
 
+def short_name(key: str, longest: int = 26) -> str:
+    """Give the name as it fits into a figure, whose room a made-up name must not use up.
+
+    >>> short_name("a-dataset-with-a-very-long-name", 12)
+    'a-dataset-w…'
+    """
+    name = " ".join(name_of(key).split())
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
 def colour_of(algorithm: str) -> str:
     """Give an algorithm's colour; unknown ones get one by their name, always the same."""
     if algorithm in ALGORITHMS:

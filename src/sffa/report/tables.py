@@ -93,9 +93,9 @@ def _table(
     for metric in shown:
         columns.append(Column(f"{TITLES[metric]}, %", numeric=True))
         if known[metric]:
-            name = TITLES[metric].lower()
-            columns.append(Column("Paper", numeric=True, alone=f"Paper's {name}"))
-            columns.append(Column("Difference", numeric=True, alone=f"Difference in {name}"))
+            word = TITLES[metric].lower()
+            columns.append(Column("Paper", numeric=True, alone=f"Paper's {word}"))
+            columns.append(Column("Difference", numeric=True, alone=f"Difference in {word}"))
     rows = []
     for number, cell in enumerate(cells):
         row = [key(cell) for key in keys] + [_seeds(cell)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sffa.analysis.sparsity import Sparsity
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import SIGNS, name_of, styled
+from sffa.report.style import SIGNS, short_name, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def sparsity(found: Mapping[str, Sparsity], dataset: str = "") -> Drawing:
             rows += _panel(axes, name, result)
         panels[0].set_ylabel("Latent vectors")
         figure.supxlabel("Neurons that hold more than 1 % of a latent's activity", fontsize=9)
-        where = f" on {name_of(dataset)}" if dataset else ""
+        where = f" on {short_name(dataset)}" if dataset else ""
         slug = f"-{dataset}" if dataset else ""
         return finish(
             f"sparsity{slug}",
@@ -62,7 +62,7 @@ def _panel(axes: Axes, name: str, result: Sparsity) -> list[dict[str, object]]:
             {"name": name, "input": sign, "neurons": n, "latents": int(m), "mean_hoyer": mean}
             for n, m in enumerate(exact)
         ]
-    axes.set_title(name_of(name))
+    axes.set_title(short_name(name))
     axes.legend(loc="upper right")
     axes.set_ylim(top=axes.get_ylim()[1] * 1.18)
     axes.set_xlim(left=-0.5)

@@ -9,7 +9,7 @@ from sffa.report.cells import Cell
 from sffa.report.compare import compare
 from sffa.report.drawing import Drawing, finish
 from sffa.report.records import SCENARIOS, sort_keys
-from sffa.report.style import INK, colour_of, name_of, styled
+from sffa.report.style import INK, colour_of, short_name, styled
 
 MARKS = {"bp": "s", "ffa": "^", "sffa": "o"}
 
@@ -63,12 +63,12 @@ def agreement(cells: Sequence[Cell]) -> Drawing | None:
                         "paper_sem": found.paper_sem,
                     }
                 )
-            axes.set(title=name_of(scenario), xlim=(low, high), ylim=(low, high))
+            axes.set(title=short_name(scenario), xlim=(low, high), ylim=(low, high))
             axes.set_xlabel("Paper, %")
             axes.set_box_aspect(1)
         panels[0].set_ylabel("Ours, %")
         handles = [
-            Line2D([], [], linestyle="none", label=name_of(algorithm), **_mark(algorithm))
+            Line2D([], [], linestyle="none", label=short_name(algorithm), **_mark(algorithm))
             for algorithm in algorithms
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))

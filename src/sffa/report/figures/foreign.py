@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sffa.analysis.ood import separation
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import CYCLE, INK, name_of, styled
+from sffa.report.style import CYCLE, INK, short_name, styled
 
 Floats = NDArray[np.float64]
 DASHES = ("-", "--", ":", "-.")
@@ -31,7 +31,7 @@ def ood(name: str, familiar: tuple[str, Floats], foreign: Mapping[str, Floats]) 
             share = density / max(len(values), 1)
             colour, dash = CYCLE[number % len(CYCLE)], DASHES[number % len(DASHES)]
             left.stairs(
-                share, edges, color=colour, linestyle=dash, label=name_of(label), linewidth=1.5
+                share, edges, color=colour, linestyle=dash, label=short_name(label), linewidth=1.5
             )
             rows += [
                 {"inputs": label, "from": low, "to": high, "share": part}
@@ -41,19 +41,23 @@ def ood(name: str, familiar: tuple[str, Floats], foreign: Mapping[str, Floats]) 
             ]
             if number:
                 found = separation(scores, values)
-                note = f"{name_of(label)}: AUROC {found.auroc:.3f}, FPR95 {100 * found.fpr95:.0f} %"
+                note = (
+                    f"{short_name(label)}: AUROC {found.auroc:.3f}, FPR95 {100 * found.fpr95:.0f} %"
+                )
                 right.plot(found.fpr, found.tpr, color=colour, linestyle=dash, label=note)
         right.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=":")
         left.set(title="Goodness of the best label", xlabel="Score", ylabel="Share of inputs")
         left.set_ylim(top=left.get_ylim()[1] * 1.3)
         left.legend(loc="upper left")
-        right.set(title="Told apart", xlabel="Foreign accepted", ylabel=f"{name_of(own)} accepted")
+        right.set(
+            title="Told apart", xlabel="Foreign accepted", ylabel=f"{short_name(own)} accepted"
+        )
         right.set(xlim=(0, 1), ylim=(0, 1.02))
         right.legend(loc="lower right", fontsize=7)
         return finish(
             f"out-of-distribution-{name}",
-            f"Goodness as a sign of foreign inputs: {name_of(name)}",
-            f"A network trained on {name_of(own)} judges inputs it was not made for. AUROC 0.5 is "
+            f"Goodness as a sign of foreign inputs: {short_name(name)}",
+            f"A network trained on {short_name(own)} judges inputs it was not made for. AUROC 0.5 is "
             "chance and less is worse than chance; FPR95 is the share of foreign inputs accepted "
             "where 95 % of the familiar ones are.",
             figure,

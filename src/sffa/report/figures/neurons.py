@@ -8,14 +8,14 @@ import numpy as np
 
 from sffa.analysis.usage import Usage, as_map
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import CYCLE, name_of, styled
+from sffa.report.style import CYCLE, short_name, styled
 
 
 def usage(found: Mapping[str, Sequence[Usage]], dataset: str = "") -> Drawing:
     """Draw the summed activity of the first layer's neurons, one picture for each network."""
     from matplotlib.figure import Figure
 
-    where = f" on {name_of(dataset)}" if dataset else ""
+    where = f" on {short_name(dataset)}" if dataset else ""
     rows: list[dict[str, object]] = []
     with styled():
         figure = Figure(figsize=(max(4.0, 3.5 * len(found)), 2.7))
@@ -26,7 +26,7 @@ def usage(found: Mapping[str, Sequence[Usage]], dataset: str = "") -> Drawing:
             picture = as_map(first.activity / top)
             image = axes.imshow(picture, vmin=0, vmax=1, interpolation="nearest")
             busy = first.concentration()
-            axes.set_title(name_of(name))
+            axes.set_title(short_name(name))
             axes.set_xlabel(f"{busy} of {len(first.activity)} neurons hold 90 %")
             axes.set(xticks=[], yticks=[])
             axes.grid(visible=False)
@@ -55,7 +55,7 @@ def specialisation(found: Mapping[str, Sequence[Usage]], dataset: str = "") -> D
     """Draw how much of their activity neurons give to one class, layer by layer."""
     from matplotlib.figure import Figure
 
-    where = f" on {name_of(dataset)}" if dataset else ""
+    where = f" on {short_name(dataset)}" if dataset else ""
     edges = np.linspace(0, 1, 21)
     rows: list[dict[str, object]] = []
     with styled():
@@ -76,7 +76,7 @@ def specialisation(found: Mapping[str, Sequence[Usage]], dataset: str = "") -> D
                         edges[:-1].tolist(), edges[1:].tolist(), amount, strict=True
                     )
                 ]
-            axes.set_title(name_of(name))
+            axes.set_title(short_name(name))
             axes.set_ylim(top=axes.get_ylim()[1] * 1.2)
             axes.legend(loc="upper right")
         panels[0].set_ylabel("Neurons")

@@ -8,7 +8,7 @@ import numpy as np
 
 from sffa.analysis.calibration import Calibration, Reliability
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import INK, colour_of, name_of, styled
+from sffa.report.style import INK, colour_of, short_name, styled
 
 FEWEST = 10
 MARKS = ("o", "s", "^", "D", "v", "P")
@@ -26,7 +26,7 @@ def calibration(found: Mapping[str, Calibration], dataset: str = "") -> Drawing:
             axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=":")
             for number, (name, result) in enumerate(found.items()):
                 curve: Reliability = getattr(result, which)
-                label = f"{name_of(name)}, error {100 * curve.error:.1f} %"
+                label = f"{short_name(name)}, error {100 * curve.error:.1f} %"
                 filled = curve.count >= FEWEST
                 axes.plot(
                     curve.confidence[filled],

@@ -11,7 +11,7 @@ from sffa.report.cells import Cell, label
 from sffa.report.compare import compare
 from sffa.report.drawing import Drawing, finish
 from sffa.report.records import number
-from sffa.report.style import INK, colour_of, name_of, styled
+from sffa.report.style import INK, colour_of, short_name, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def _curves(dataset: str, cells: list[Cell]) -> Drawing:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
         return finish(
             f"learning-{dataset}",
-            f"Learning curves: {name_of(dataset)}",
+            f"Learning curves: {short_name(dataset)}",
             "Accuracy on the test split and training loss after each epoch; mean over seeds, the "
             "band one standard deviation to each side. Losses of different algorithms measure "
             "different things: compare their course, not their height.",
@@ -114,7 +114,7 @@ def accuracy_bars(cells: Sequence[Cell]) -> Drawing | None:
         for cell in usable:
             place = datasets.index(cell.dataset), kinds.index(label(cell, usable)), len(kinds)
             rows.append(_bar(axes, cell, place, roomy=bars <= 12))
-        axes.set_xticks(range(len(datasets)), [name_of(name) for name in datasets])
+        axes.set_xticks(range(len(datasets)), [short_name(name) for name in datasets])
         axes.set_ylim(_floor(rows), 101.5)
         axes.set_ylabel("Best test accuracy, %")
         axes.grid(visible=False, axis="x")

@@ -10,7 +10,7 @@ import numpy as np
 from sffa.report.cells import Cell
 from sffa.report.drawing import Drawing, finish
 from sffa.report.records import ALGORITHMS, METHODS, SCENARIOS, number, sort_keys
-from sffa.report.style import line_of, name_of, styled
+from sffa.report.style import line_of, short_name, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def _stream(dataset: str, cells: list[Cell]) -> Drawing:
                 ]
                 rows += _panel(grid[i, j], chosen)
                 if i == 0:
-                    grid[i, j].set_title(name_of(scenario))
+                    grid[i, j].set_title(short_name(scenario))
             grid[i, 0].set_ylabel(_row_label(*line))
         for column, axes in enumerate(grid[-1]):
             axes.set_xlabel("Experiences learned")
@@ -67,7 +67,7 @@ def _stream(dataset: str, cells: list[Cell]) -> Drawing:
         seeds = max(len(cell.runs) for cell in cells)
         return finish(
             f"stream-{dataset}",
-            f"Accuracy along the stream: {name_of(dataset)}",
+            f"Accuracy along the stream: {short_name(dataset)}",
             "Accuracy over the test data of all experiences learned so far; mean over seeds "
             f"({seeds} at most), the band one standard deviation to each side.",
             figure,
@@ -83,7 +83,7 @@ def _floor(rows: Iterable[dict[str, Any]]) -> float:
 
 def _row_label(algorithm: str, variant: str) -> str:
     short = f"\n{variant[:28]}" if variant else ""
-    return f"{name_of(algorithm)}{short}\naccuracy, %"
+    return f"{short_name(algorithm)}{short}\naccuracy, %"
 
 
 def _panel(axes: Axes, cells: list[Cell]) -> list[dict[str, Any]]:
@@ -127,5 +127,5 @@ def _legend(figure: Any, cells: list[Cell]) -> None:
     from matplotlib.lines import Line2D
 
     methods = sort_keys((cell.method for cell in cells), METHODS)
-    handles = [Line2D([], [], label=name_of(method), **line_of(method)) for method in methods]
+    handles = [Line2D([], [], label=short_name(method), **line_of(method)) for method in methods]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(methods), 6))
