@@ -197,7 +197,11 @@ def test_a_phone_needs_no_sideways_scrolling(page, address, place):
     page.get(address + place)
     script = "return [document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]"
     widths = page.execute_script(script)
-    assert widths == [390, 390, 390]
+    wide = page.execute_script(
+        "return [...document.querySelectorAll('body *')].filter(e => !e.closest('.wide')"
+        " && e.getBoundingClientRect().right > 390.5).map(e => e.outerHTML.slice(0, 99))"
+    )
+    assert (widths, wide) == ([390, 390, 390], [])
 
 
 def test_a_phone_sorts_without_heads(page):

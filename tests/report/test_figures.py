@@ -122,3 +122,16 @@ def test_odd_curves_are_left_out(curve):
 def test_no_static_runs_no_bars():
     assert figures.accuracy_bars(cells(read([made.continual()]))) is None
     assert figures.agreement(cells(read([made.static()]))) is None
+
+
+@pytest.mark.parametrize("name", ["$\\frac{$", "a$b", "漢字🎈", "x" * 300, "two\nlines", "<b>&"])
+def test_any_name_can_be_drawn(name):
+    records = [
+        made.static(dataset=name, algorithm=name),
+        {**made.continual(), "dataset": name, "method": name, "algorithm": name},
+    ]
+    groups = cells(read(records))
+    drawn = [figures.accuracy_bars(groups), *figures.streams(groups)]
+    for drawing in [*drawn, *figures.learning_curves(groups)]:
+        assert inline(drawing.svg, "x")
+        assert "\\$" not in drawing.title

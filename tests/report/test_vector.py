@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sffa.errors import DataError
-from sffa.report.style import INK
+from sffa.report.style import BLUE, INK
 from sffa.report.vector import inline
 
 OPEN = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3">'
@@ -37,6 +37,11 @@ def test_ink_follows_the_theme():
     svg = f'{OPEN}<path style="stroke: {INK}"/></svg>'
     assert "currentColor" in inline(svg, "x")
     assert INK not in inline(svg, "x")
+
+
+def test_colours_of_a_style_all_follow_the_theme():
+    svg = f'{OPEN}<path style="fill: {BLUE}; stroke: {BLUE}"/></svg>'
+    assert inline(svg, "x").count("var(--blue)") == 2
 
 
 def test_pixels_within_the_drawing_stay():

@@ -152,7 +152,7 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     def _learn(self, table: Table, labels: Labels, named: Labels, anew: bool) -> Self:
         plan = self._plan(len(table))
         if anew:
-            self._begin(table)
+            self._begin(table, plan.batch_size)
         self._meet(named)
         self._life.meet(np.unique(self._encode(labels)).tolist())
         x = torch.from_numpy(self._inputs(table))
@@ -178,7 +178,7 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             self.patience,
         )
 
-    def _begin(self, table: Table) -> None:
+    def _begin(self, table: Table, batch_size: int) -> None:
         """Make a network for this table, knowing no class, and what trains and protects it."""
         seed = _seed(self.random_state)
         network = self._make_network(table.shape[1], seed)
@@ -186,7 +186,7 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             self.mean_, self.scale_ = tables.moments(table)
             network.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
         trainer = Trainer(network, lr=self.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
-        self._life = Lifelong(trainer, self._make_strategy(seed))
+        self._life = Lifelong(trainer, self._make_strategy(seed, batch_size))
         self.network_ = network
         self.classes_ = np.empty(0)
         self._columns = np.empty(0, np.int64)
@@ -205,7 +205,7 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             given.setdefault("gate", _GATE if room >= given.get("k", 15) else None)
         return Network(features, hidden, self._algorithm, seed=seed, **given)
 
-    def _make_strategy(self, seed: int) -> Strategy:
+    def _make_strategy(self, seed: int, batch_size: int) -> Strategy:
         """Make what protects old classes; a buffer is shared by the classes, not by the calls."""
         method = "naive" if self.continual is None else self.continual
         known = [name for name in METHODS if name != "joint"]
@@ -220,7 +220,6 @@ class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 options.setdefault(f"{part}.capacity", self.buffer_size)
             if part == "replay":
                 options.setdefault("replay.policy", "class")
-        batch_size = 512 if self.batch_size == "auto" else _number("batch_size", self.batch_size, 0)
         return make_strategy(method.split("+"), options, seed=seed, batch_size=batch_size)
 
     def _meet(self, named: Labels) -> None:

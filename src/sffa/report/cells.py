@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sffa.report.records import Run, flat
-from sffa.report.style import short_name
+from sffa.report.style import name_of, short_name
 
 _NAMED = ("dataset", "scenario", "method", "algorithm")
 
@@ -80,8 +80,8 @@ def label(cell: Cell, among: Sequence[Cell]) -> str:
         parts.append(cell.method)
     if len({other.variant for other in alike}) > 1:
         parts.append(cell.variant or "default")
-    text = short_name(cell.algorithm) + (f" ({', '.join(parts)})" if parts else "")
-    return text if len(text) <= 48 else f"{text[:47]}…"
+    text = name_of(cell.algorithm) + (f" ({', '.join(parts)})" if parts else "")
+    return short_name(text, 48)
 
 
 def _cell(name: tuple[str, ...], variant: str, members: list[Run], seeds: set[int]) -> Cell:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from sffa.errors import DataError
 from sffa.files import replacing, write_text
-from sffa.report.style import SETTINGS
+from sffa.report.style import DOLLAR, SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +44,7 @@ class Drawing:
         import matplotlib as mpl
 
         stream = io.BytesIO()
-        with mpl.rc_context(SETTINGS):
+        with mpl.rc_context(SETTINGS), _any_letter():
             self.figure.savefig(stream, format="png", dpi=dpi, facecolor="white")
         return stream.getvalue()
 
@@ -62,16 +64,25 @@ def finish(name: str, title: str, caption: str, figure: Figure, rows: Rows) -> D
     """Make a drawing of a figure; call it within the style the figure was drawn in."""
     import matplotlib as mpl
 
-    layout = figure.get_layout_engine()
-    if layout is not None:
-        layout.execute(figure)
-        figure.set_layout_engine("none")
+    title, caption = title.replace(DOLLAR, "$"), caption.replace(DOLLAR, "$")
     stream = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with mpl.rc_context({"svg.hashsalt": name}):
+    with mpl.rc_context({"svg.hashsalt": name}), _any_letter():
+        layout = figure.get_layout_engine()
+        if layout is not None:
+            layout.execute(figure)
+            figure.set_layout_engine("none")
         figure.savefig(stream, format="svg", metadata=nothing)
     svg = _with_words(stream.getvalue(), title, caption)
     return Drawing(name, title, caption, svg, table(rows), figure)
+
+
+@contextlib.contextmanager
+def _any_letter() -> Iterator[None]:
+    """Draw a box, silently, for a letter that the font lacks: names are the user's."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
 
 
 def table(rows: Rows) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+# How matplotlib is told that a dollar is a dollar and no formula begins.
+DOLLAR = r"\$"
 INK = "#1b1f24"
 PAPER = "#fdfdfe"
 
@@ -117,7 +119,8 @@ def short_name(key: str, longest: int = 26) -> str:
     'a-dataset-w…'
     """
     name = " ".join(name_of(key).split())
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+    name = name if len(name) <= longest else f"{name[: longest - 1]}…"
+    return name.replace("$", DOLLAR)
 
 
 def colour_of(algorithm: str) -> str:

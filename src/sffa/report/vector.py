@@ -93,10 +93,14 @@ def _attribute(name: str, value: str, prefix: str) -> tuple[str, str] | None:
 
 
 def _recolour(text: str) -> str:
-    text = text.replace(INK, "currentColor").replace(PAPER, "var(--card)")
-    for colour, variable in THEMED.items():
-        text = re.sub(rf'(style="[^"]*?){colour}', rf"\1var({variable})", text)
-    return text
+    text = text.replace(INK, "currentColor")
+    return re.sub(r'style="[^"]*"', lambda match: _themed(match.group()), text)
+
+
+def _themed(style: str) -> str:
+    for colour, variable in {PAPER: "--card", **THEMED}.items():
+        style = style.replace(colour, f"var({variable})")
+    return style
 
 
 def _root_style() -> str:

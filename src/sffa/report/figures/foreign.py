@@ -57,8 +57,8 @@ def ood(name: str, familiar: tuple[str, Floats], foreign: Mapping[str, Floats]) 
         return finish(
             f"out-of-distribution-{name}",
             f"Goodness as a sign of foreign inputs: {short_name(name)}",
-            f"A network trained on {short_name(own)} judges inputs it was not made for. AUROC 0.5 is "
-            "chance and less is worse than chance; FPR95 is the share of foreign inputs accepted "
+            f"A network trained on {short_name(own)} judges inputs it was not made for. AUROC 0.5 "
+            "is chance, less is worse than chance; FPR95 is the share of foreign inputs accepted "
             "where 95 % of the familiar ones are.",
             figure,
             rows,

@@ -82,7 +82,7 @@ def _floor(rows: Iterable[dict[str, Any]]) -> float:
 
 
 def _row_label(algorithm: str, variant: str) -> str:
-    short = f"\n{variant[:28]}" if variant else ""
+    short = f"\n{short_name(variant, 28)}" if variant else ""
     return f"{short_name(algorithm)}{short}\naccuracy, %"
 
 
