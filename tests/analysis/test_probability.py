@@ -105,6 +105,12 @@ def test_goodness_score_is_the_best_labels(sffa, digits):
     assert np.allclose(familiarity(sffa, digits.test.flat), best, atol=1e-6)
 
 
+def test_margin_is_what_the_best_label_has_over_the_second(sffa, digits):
+    ordered = np.sort(sffa.scores(digits.test.flat), axis=1)
+    margin = familiarity(sffa, digits.test.flat, "margin")
+    assert np.allclose(margin, ordered[:, -1] - ordered[:, -2], atol=1e-6)
+
+
 def test_unknown_score_names_the_nearest(sffa, digits):
     with pytest.raises(ConfigurationError, match="did you mean 'margin'"):
         familiarity(sffa, digits.test.flat, "margn")

@@ -1,255 +1,15 @@
-"""Estimators for scikit-learn: FFA and SFFA on a table, and new classes at any time."""
+"""Classifiers for scikit-learn: SFFA and FFA on a table, and new classes at any time."""
 
 from __future__ import annotations
 
-import copy
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
-import torch
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sffa.adapters.estimator import ForwardForwardClassifier
 
-from sffa.adapters import tables
-from sffa.adapters.lifelong import Lifelong, Plan, Progress
-from sffa.adapters.proportions import batch_for, epochs_for, hidden_for
-from sffa.adapters.tables import Labels, Table
-from sffa.continual import METHODS, Strategy, make_strategy, options_of
-from sffa.core import Network, Trainer
-from sffa.errors import ConfigurationError, DataError, nearest
-
-_GATE = 0.3
-_LEAST = 1e-9
+__all__ = ["FFAClassifier", "SFFAClassifier"]
 
 
-class _ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
-    """What both classifiers share; parameters are stored as given and read when fitting."""
-
-    _algorithm: ClassVar[str]
-    _preset: ClassVar[dict[str, Any]] = {}
-
-    def __init__(
-        self,
-        hidden: tuple[int, ...] | str = "auto",
-        *,
-        gate: float | str | None = "auto",
-        network: dict[str, Any] | None = None,
-        epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        lr: float = 3e-3,
-        negatives: str = "all",
-        standardise: bool = True,
-        continual: str | None = "replay",
-        buffer_size: int = 500,
-        continual_options: dict[str, Any] | None = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.hidden = hidden
-        self.gate = gate
-        self.network = network
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.negatives = negatives
-        self.standardise = standardise
-        self.continual = continual
-        self.buffer_size = buffer_size
-        self.continual_options = continual_options
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn a table from the beginning; with ``warm_start``, from where the last fit ended."""
-        anew = not (self.warm_start and hasattr(self, "network_"))
-        table, labels = tables.labelled(self, X, y, reset=anew)
-        present = np.unique(labels)
-        if len(present) < 2 and anew:
-            raise DataError(
-                f"fit needs at least two classes to tell apart, got one class only: {present[0]!r}; "
-                "to learn one class after the other use partial_fit"
-            )
-        return self._learn(table, labels, present, anew)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more examples, of classes known or new; what was learned before is protected.
-
-        One call is one experience: it passes ``epochs`` times over its examples, and ``continual``
-        says what keeps earlier ones from being forgotten. ``classes`` may name classes that come
-        later, which are then known, and can be predicted, from now on.
-        """
-        anew = not hasattr(self, "network_")
-        table, labels = tables.labelled(self, X, y, reset=anew)
-        named = np.unique(labels if classes is None else np.asarray(classes))
-        if classes is not None and not np.isin(np.unique(labels), named).all():
-            strange = np.setdiff1d(labels, named).tolist()
-            raise DataError(f"y holds {strange[:5]}, which are not in classes={named.tolist()}")
-        return self._learn(table, labels, named, anew)
-
-    def decision_function(self, X: Any) -> Table:
-        """Give the goodness of each class (examples, classes), the mean over the layers.
-
-        With two classes, how much better the second is than the first (examples,).
-        """
-        goodness = self._goodness(X)
-        return goodness[:, 1] - goodness[:, 0] if goodness.shape[1] == 2 else goodness
-
-    def predict(self, X: Any) -> Labels:
-        """Give the class with the largest goodness for each example."""
-        best = self._goodness(X).argmax(axis=1)
-        labels: Labels = self.classes_[best]
-        return labels
-
-    def predict_proba(self, X: Any) -> Table:
-        """Give the probability of each class (examples, classes); rows sum to one.
-
-        The network judges each label by itself. Given that one label is right and the others are
-        not, its probability is in proportion to its odds, p / (1 − p).
-        """
-        goodness = self._goodness(X)
-        if self._algorithm == "ffa":
-            logit = goodness
-        else:
-            share = goodness.clip(_LEAST, 1 - _LEAST)
-            logit = np.log(share) - np.log1p(-share)
-        odds = np.exp(logit - logit.max(axis=1, keepdims=True))
-        probability: Table = odds / odds.sum(axis=1, keepdims=True)
-        return probability
-
-    def predict_log_proba(self, X: Any) -> Table:
-        """Give the logarithm of `predict_proba`."""
-        logarithm: Table = np.log(self.predict_proba(X).clip(np.finfo(float).tiny))
-        return logarithm
-
-    def _goodness(self, X: Any) -> Table:
-        """Give the network's scores with columns as in ``classes_``.
-
-        FFA sums over all neurons, and how a product is cut into blocks would show in the last
-        digits of single precision; in double an example's scores do not depend on its neighbours.
-        """
-        check_is_fitted(self, "network_")
-        table = torch.from_numpy(self._inputs(tables.examples(self, X)))
-        network = self.network_
-        if self._algorithm == "ffa":
-            network = copy.deepcopy(network).double()
-        scores: Table = network.scores(table).double().numpy()
-        return scores[:, self._columns]
-
-    def _inputs(self, table: Table) -> Table:
-        if not self.standardise:
-            return table.astype(np.float32)
-        return tables.within_reach(table, self.mean_, self.scale_)
-
-    def _learn(self, table: Table, labels: Labels, named: Labels, anew: bool) -> Self:
-        plan = self._plan(len(table))
-        if anew:
-            self._begin(table, plan.batch_size)
-        self._meet(named)
-        self._life.meet(np.unique(self._encode(labels)).tolist())
-        x = torch.from_numpy(self._inputs(table))
-        y = torch.from_numpy(self._encode(labels))
-        history = self._life.learn(x, y, plan, self._tell)
-        self.n_iter_ = len(history)
-        self.loss_curve_ = [progress.loss for progress in history]
-        self.validation_scores_ = [
-            progress.accuracy for progress in history if progress.accuracy is not None
-        ]
-        return self
-
-    def _plan(self, examples: int) -> Plan:
-        if self.early_stopping and not 0 < self.validation_fraction < 1:
-            raise ConfigurationError(
-                f"validation_fraction must lie in (0, 1), got {self.validation_fraction}"
-            )
-        batch_size = _number("batch_size", self.batch_size, batch_for(examples))
-        return Plan(
-            _number("epochs", self.epochs, epochs_for(examples, batch_size)),
-            batch_size,
-            self.validation_fraction if self.early_stopping else 0.0,
-            self.patience,
-        )
-
-    def _begin(self, table: Table, batch_size: int) -> None:
-        """Make a network for this table, knowing no class, and what trains and protects it."""
-        seed = _seed(self.random_state)
-        network = self._make_network(table.shape[1], seed)
-        if self.standardise:
-            self.mean_, self.scale_ = tables.moments(table)
-            network.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
-        trainer = Trainer(network, lr=self.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
-        self._life = Lifelong(trainer, self._make_strategy(seed, batch_size))
-        self.network_ = network
-        self.classes_ = np.empty(0)
-        self._columns = np.empty(0, np.int64)
-
-    def _make_network(self, features: int, seed: int) -> Network:
-        hidden = hidden_for(features) if self.hidden == "auto" else self.hidden
-        if isinstance(hidden, int | np.integer):
-            hidden = (int(hidden),)
-        if isinstance(hidden, str):
-            raise ConfigurationError(f"hidden is 'auto' or layer widths, got '{hidden}'")
-        given = {**self._preset, **(self.network or {})}
-        if self.gate != "auto":
-            given["gate"] = self.gate
-        elif self._algorithm == "sffa":
-            room = min(hidden, default=0) // 2 * _GATE
-            given.setdefault("gate", _GATE if room >= given.get("k", 15) else None)
-        return Network(features, hidden, self._algorithm, seed=seed, **given)
-
-    def _make_strategy(self, seed: int, batch_size: int) -> Strategy:
-        """Make what protects old classes; a buffer is shared by the classes, not by the calls."""
-        method = "naive" if self.continual is None else self.continual
-        known = [name for name in METHODS if name != "joint"]
-        options = dict(self.continual_options or {})
-        for part in method.split("+"):
-            if part not in known:
-                raise ConfigurationError(
-                    f"unknown continual='{method}'{nearest(part, known)} "
-                    f"(known: None, {', '.join(known)}; join them with +)"
-                )
-            if "capacity" in options_of(part):
-                options.setdefault(f"{part}.capacity", self.buffer_size)
-            if part == "replay":
-                options.setdefault("replay.policy", "class")
-        return make_strategy(method.split("+"), options, seed=seed, batch_size=batch_size)
-
-    def _meet(self, named: Labels) -> None:
-        """Let the network know the classes, which it counts in the order they come."""
-        known = self.classes_
-        if len(known) and tables.kind(known) != tables.kind(named):
-            raise DataError(
-                f"labels are {tables.kind(named)}, but the classes learned so far are "
-                f"{tables.kind(known)}: {known[:5].tolist()}"
-            )
-        new = np.setdiff1d(named, known) if len(known) else named
-        if not len(new):
-            return
-        first = len(known)
-        self._life.meet(range(first, first + len(new)))
-        names = np.concatenate([known, new]) if first else new
-        columns = np.concatenate([self._columns, np.arange(first, first + len(new))])
-        order = np.argsort(names)
-        self.classes_, self._columns = names[order], columns[order]
-
-    def _encode(self, labels: Labels) -> Table:
-        return self._columns[np.searchsorted(self.classes_, labels)]
-
-    def _tell(self, progress: Progress) -> None:
-        if self.verbose:
-            held = "" if progress.accuracy is None else f", held out {100 * progress.accuracy:.2f} %"
-            print(f"epoch {progress.epoch}: loss {progress.loss:.4f}{held}")
-
-
-class SFFAClassifier(_ForwardForwardClassifier):
+class SFFAClassifier(ForwardForwardClassifier):
     """The Symmetric Forward-Forward Algorithm as a scikit-learn classifier.
 
     Parameters
@@ -308,11 +68,11 @@ class SFFAClassifier(_ForwardForwardClassifier):
     _algorithm = "sffa"
 
 
-class FFAClassifier(_ForwardForwardClassifier):
+class FFAClassifier(ForwardForwardClassifier):
     """The Forward-Forward Algorithm as a scikit-learn classifier.
 
-    Parameters and attributes are those of `SFFAClassifier`; there is no gate unless given, and
-    label codes are one-hot unless ``network={"codes": "symba"}``.
+    Parameters and attributes are those of `SFFAClassifier`. There is no gate unless given, and
+    goodness is 0.01 times the sum of squares, as in the paper's continual experiments.
 
     Examples
     --------
@@ -323,24 +83,4 @@ class FFAClassifier(_ForwardForwardClassifier):
     """
 
     _algorithm = "ffa"
-    _preset: ClassVar[dict[str, Any]] = {"codes": "onehot"}
-
-
-def _number(name: str, given: int | str, automatic: int) -> int:
-    """Read a positive number, or ``"auto"``."""
-    if isinstance(given, str):
-        if given != "auto":
-            raise ConfigurationError(f"{name} is 'auto' or a positive number, got '{given}'")
-        return automatic
-    if given < 1:
-        raise ConfigurationError(f"{name} must be at least 1, got {given}")
-    return int(given)
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """Give a seed; without a state a fresh one, and never from numpy's global generator."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
+    _preset: ClassVar[dict[str, Any]] = {"scale": 0.01}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sffa.analysis.latents import BLOCK, forward_forward
+from sffa.core import Network
 from sffa.core.learner import Array, Learner
 from sffa.errors import ConfigurationError, DataError, nearest
 
@@ -31,26 +32,31 @@ class Separation:
     tpr: Floats
 
 
-@torch.no_grad()
 def familiarity(network: Learner, x: Tensor | Array, score: str = "goodness") -> Floats:
-    """Score inputs (N,), high for familiar ones.
+    """Score inputs (N,), high for familiar ones; see `familiarities` for the scores."""
+    if score not in SCORES:
+        hint = nearest(score, list(SCORES))
+        raise ConfigurationError(f"unknown score '{score}'{hint} (known: {', '.join(SCORES)})")
+    return familiarities(network, x)[score]
+
+
+@torch.no_grad()
+def familiarities(network: Learner, x: Tensor | Array) -> dict[str, Floats]:
+    """Give every score of inputs (N,), from one label scan.
 
     ``goodness``: of the best label; ``margin``: what the best label has over the second;
     ``energy``: all the activity under the best label, summed over layers.
     """
     net = forward_forward(network)
-    if score not in SCORES:
-        hint = nearest(score, list(SCORES))
-        raise ConfigurationError(f"unknown score '{score}'{hint} (known: {', '.join(SCORES)})")
-    blocks = [
-        _block(net, x[start : start + BLOCK], score).double().cpu()
-        for start in range(0, len(x), BLOCK)
-    ]
-    return torch.cat(blocks).numpy() if blocks else np.zeros(0)
+    blocks = [_block(net, x[start : start + BLOCK]) for start in range(0, len(x), BLOCK)]
+    if not blocks:
+        return {score: np.zeros(0) for score in SCORES}
+    table = torch.cat(blocks, dim=1).double().cpu().numpy()
+    return dict(zip(SCORES, table, strict=True))
 
 
-def _block(net: Learner, x: Tensor | Array, score: str) -> Tensor:
-    network = forward_forward(net)
+def _block(network: Network, x: Tensor | Array) -> Tensor:
+    """Give the scores of one block (scores, examples), in the order of ``SCORES``."""
     responses = list(network.scan(x, network.candidates(len(x), None)))
     goodness = torch.stack(
         [
@@ -58,13 +64,12 @@ def _block(net: Learner, x: Tensor | Array, score: str) -> Tensor:
             for layer, response in zip(network.layers, responses, strict=True)
         ]
     ).mean(dim=0)
-    if score == "goodness" or (score == "margin" and goodness.shape[1] == 1):
-        return goodness.amax(dim=1)
-    if score == "margin":
-        first, second = goodness.topk(2, dim=1).values.unbind(dim=1)
-        return first - second
     energy = torch.stack([torch.stack(r.energies).sum(dim=0) for r in responses]).sum(dim=0)
-    return energy.gather(1, goodness.argmax(dim=1, keepdim=True)).squeeze(1)
+    best = goodness.argmax(dim=1, keepdim=True)
+    first = goodness.gather(1, best).squeeze(1)
+    others = goodness.scatter(1, best, -torch.inf).amax(dim=1)
+    margin = torch.where(others.isfinite(), first - others, first)
+    return torch.stack([first, margin, energy.gather(1, best).squeeze(1)])
 
 
 def separation(familiar: Floats, foreign: Floats) -> Separation:

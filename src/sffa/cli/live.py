@@ -98,7 +98,7 @@ def duration(seconds: float) -> str:
     """Write a time as people say it.
 
     >>> duration(0.42), duration(75), duration(7300)
-    ('0.4 s', '1 min 15 s', '2 h 02 min')
+    ('0.4 s', '1 min 15 s', '2 h 01 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"

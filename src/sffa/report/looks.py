@@ -10,13 +10,12 @@ from sffa.analysis import (
     accuracy_by_layer,
     calibration_of,
     compare,
-    familiarity,
     separation,
     sparsity_of,
     usage_of,
 )
 from sffa.analysis.dynamics import ALPHA, CASES, descend, direction, simulate
-from sffa.analysis.ood import SCORES
+from sffa.analysis.ood import SCORES, familiarities
 from sffa.core import Network
 from sffa.core.seeds import generator
 from sffa.data import Dataset
@@ -130,13 +129,13 @@ def ood(subjects: Subjects, foreign: Mapping[str, Any]) -> Look:
     """Tell foreign inputs, by name as in ``foreign``, from familiar ones by each score."""
     drawn, rows = [], []
     for name, network in subjects.networks.items():
+        own = familiarities(network, subjects.x)
+        others = {other: familiarities(network, x) for other, x in foreign.items()}
+        scores = {other: found["goodness"] for other, found in others.items()}
+        drawn.append(figures.ood(name, (subjects.data.name, own["goodness"]), scores))
         for score in SCORES:
-            own = familiarity(network, subjects.x, score)
-            others = {other: familiarity(network, x, score) for other, x in foreign.items()}
-            if score == "goodness":
-                drawn.append(figures.ood(name, (subjects.data.name, own), others))
-            for other, values in others.items():
-                parted = separation(own, values)
+            for other, found in others.items():
+                parted = separation(own[score], found[score])
                 row = {"network": name, "score": score, "against": other}
                 rows.append({**row, "auroc": parted.auroc, "fpr95, %": 100 * parted.fpr95})
     return drawn, rows

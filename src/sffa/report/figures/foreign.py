@@ -24,7 +24,7 @@ def ood(name: str, familiar: tuple[str, Floats], foreign: Mapping[str, Floats]) 
     everything = np.concatenate([scores, *foreign.values()])
     edges = np.histogram_bin_edges(everything, bins=40)
     with styled():
-        figure = Figure(figsize=(7.2, 3.3))
+        figure = Figure(figsize=(7.2, 3.5))
         left, right = figure.subplots(1, 2)
         for number, (label, values) in enumerate({own: scores, **foreign}.items()):
             density, _ = np.histogram(values, bins=edges)
@@ -47,13 +47,14 @@ def ood(name: str, familiar: tuple[str, Floats], foreign: Mapping[str, Floats]) 
                 right.plot(found.fpr, found.tpr, color=colour, linestyle=dash, label=note)
         right.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=":")
         left.set(title="Goodness of the best label", xlabel="Score", ylabel="Share of inputs")
-        left.set_ylim(top=left.get_ylim()[1] * 1.3)
-        left.legend(loc="upper left")
         right.set(
             title="Told apart", xlabel="Foreign accepted", ylabel=f"{short_name(own)} accepted"
         )
         right.set(xlim=(0, 1), ylim=(0, 1.02))
-        right.legend(loc="lower right", fontsize=7)
+        first = left.get_legend_handles_labels()
+        others = right.get_legend_handles_labels()
+        handles, labels = [*first[0][:1], *others[0]], [*first[1][:1], *others[1]]
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 3))
         return finish(
             f"out-of-distribution-{name}",
             f"Goodness as a sign of foreign inputs: {short_name(name)}",

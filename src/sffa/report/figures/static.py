@@ -118,12 +118,14 @@ def accuracy_bars(cells: Sequence[Cell]) -> Drawing | None:
         axes.set_ylim(_floor(rows), 101.5)
         axes.set_ylabel("Best test accuracy, %")
         axes.grid(visible=False, axis="x")
-        _bar_legend(figure, usable, any(row["paper"] is not None for row in rows))
+        paper = any(row["paper"] is not None for row in rows)
+        _bar_legend(figure, usable, paper)
         return finish(
             "accuracy",
             "Accuracy on the static datasets",
             "Best accuracy on the test split over the epochs, mean over seeds with its standard "
-            "error; the axis does not begin at zero. The line across a bar is the paper's value.",
+            "error; the axis does not begin at zero."
+            + (" The line across a bar is the paper's value." if paper else ""),
             figure,
             rows,
         )

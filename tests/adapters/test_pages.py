@@ -1,0 +1,28 @@
+"""The examples in the pages about adapters run as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = Path(__file__).parents[2] / "docs" / "adapters"
+NEEDS = {"onnx": ["onnx", "onnxruntime"], "avalanche": ["avalanche"]}
+
+
+@pytest.mark.parametrize("page", ["sklearn", "onnx", "avalanche"])
+@pytest.mark.filterwarnings("default")
+def test_the_examples_of_a_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib.util
+
+    for needed in NEEDS.get(page, []):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    monkeypatch.chdir(tmp_path)
+    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    assert blocks, f"{page}.md has no example"
+    exec(compile("\n".join(blocks), f"{page}.md", "exec"), {"__name__": page})
