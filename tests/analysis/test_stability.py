@@ -50,3 +50,12 @@ def test_spikes_are_measured_against_what_came_before():
     loss[150] = 3
     assert Trace(loss, loss, 10).spikes().tolist() == [150]
     assert Trace(loss[:20], loss[:20], 10).spikes().tolist() == []
+
+
+def test_rises_are_the_distance_from_the_median_before():
+    loss = np.ones(200)
+    loss[150] = 3
+    rises = Trace(loss, loss, 10).rises()
+    assert rises[150] == 2
+    assert rises.sum() == 2
+    assert not Trace(loss[:20], loss[:20], 10).rises().any()

@@ -73,11 +73,11 @@ def test_wrong_settings_are_one_clear_line(pair: str, message: str, tmp_path: Pa
 def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sffa.continual import Session
+    from sffa.continual import Course
 
     arguments = ["--method", "replay", "--json", "--out"]
     whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
-    step = Session.step
+    step = Course.step
     steps: list[int] = []
 
     def interrupted(self, *given):
@@ -86,7 +86,7 @@ def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
             signal.raise_signal(signal.SIGINT)
         return step(self, *given)
 
-    monkeypatch.setattr(Session, "step", interrupted)
+    monkeypatch.setattr(Course, "step", interrupted)
     found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
     assert isinstance(found.exception, Stopped)
     assert "stopped after 4 of" in str(found.exception)

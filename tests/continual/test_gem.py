@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.continual.toy import small, toy
 
-from sffa.continual import Clock, Session
+from sffa.continual import Clock, Course
 from sffa.continual.gem import combination, gram_matrix
 
 
@@ -41,11 +41,11 @@ def test_the_gram_matrix_is_exact_in_double_precision() -> None:
 
 @pytest.mark.parametrize("algorithm", ["bp", "sffa"])
 def test_the_projected_gradient_never_opposes_the_past(algorithm: str) -> None:
-    session = Session(small(algorithm, method="gem", options={"gem.strength": 0.0}), toy())
-    session.learn(session.stream[0])
-    session._enter(session.stream[1])
-    learner, strategy = session.learner, session.strategy
-    batch = session.stream[1].train.take(slice(0, 16))
+    course = Course(small(algorithm, method="gem", options={"gem.strength": 0.0}), toy())
+    course.learn(course.stream[0])
+    course._enter(course.stream[1])
+    learner, strategy = course.learner, course.strategy
+    batch = course.stream[1].train.take(slice(0, 16))
     learner.loss(*batch).backward()
     rows = strategy.rows(learner, 2)
     strategy.write(rows[1], learner, strategy.past(Clock(1, 0, 0))[0])

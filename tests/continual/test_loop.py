@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
-from sffa.continual import METHODS, ContinualConfig, Session, Stopped, run
+from sffa.continual import METHODS, ContinualConfig, Course, Stopped, run
 from sffa.core import Trainer
 from sffa.core.config import build
 from sffa.errors import ConfigurationError, DataError, ModelFileError
@@ -67,13 +67,13 @@ def test_evaluation_does_not_change_training(
     algorithm: str, scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small(algorithm, method="replay", scenario=scenario)
-    watched = Session(config, toy())
+    watched = Course(config, toy())
     watched.evaluate()
-    blind = Session(config, toy())
+    blind = Course(config, toy())
     monkeypatch.setattr(blind, "evaluate", lambda: blind.result.rows.append([0.0] * 3))
-    for session in (watched, blind):
-        for experience in session.stream:
-            session.learn(experience)
+    for course in (watched, blind):
+        for experience in course.stream:
+            course.learn(experience)
     assert same(watched.learner, blind.learner)
 
 
@@ -93,7 +93,7 @@ def test_a_run_stopped_at_any_batch_goes_on_to_the_same_bits(
 ) -> None:
     more = {"network": {"codes": "onehot", "k": 4}} if algorithm == "sffa" else {}
     config = small(algorithm, method=method, scenario=scenario, epochs=1, **more)
-    whole = Session(config, toy())
+    whole = Course(config, toy())
     whole.evaluate()
     for experience in whole.stream:
         whole.learn(experience)
@@ -104,7 +104,7 @@ def test_a_run_stopped_at_any_batch_goes_on_to_the_same_bits(
     result = run(config, toy(), checkpoint=path)
     assert result.rows == whole.result.rows
     assert same(Trainer.load(path).learner, whole.learner)
-    kept = Session(config, toy(), path).strategy.tensors()
+    kept = Course(config, toy(), path).strategy.tensors()
     for name, tensor in whole.strategy.tensors().items():
         assert torch.equal(tensor, kept[name]), name
 
@@ -126,17 +126,17 @@ def test_a_checkpoint_of_another_configuration_is_one_clear_line(tmp_path: Path)
         run(small("bp", epochs=2), toy(), checkpoint=path)
     with pytest.raises(ConfigurationError, match="was made with other data"):
         run(small("bp"), toy(per_class=30), checkpoint=path)
-    model = Session(small("bp"), toy()).learner
+    model = Course(small("bp"), toy()).learner
     Trainer(model).save(tmp_path / "model.safetensors")
     with pytest.raises(ModelFileError, match="not a checkpoint of a continual run"):
         run(small("bp"), toy(), checkpoint=tmp_path / "model.safetensors")
 
 
 def test_a_task_unknown_at_prediction_is_one_clear_line() -> None:
-    session = Session(small("bp", scenario="task"), toy())
-    session.learn(session.stream[0])
+    course = Course(small("bp", scenario="task"), toy())
+    course.learn(course.stream[0])
     with pytest.raises(DataError, match=r"unknown task 2; known tasks: \[0\]"):
-        session.learner.predict(torch.zeros(1, 20), 2)
+        course.learner.predict(torch.zeros(1, 20), 2)
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run() -> None:
@@ -176,7 +176,7 @@ def test_wrong_configurations_are_one_clear_line(values: dict, message: str) -> 
 
 
 def test_ffa_counts_the_sum_of_squares_and_a_disjoint_gate_plans_for_all_classes() -> None:
-    assert Session(small("ffa", network={}), toy()).learner.config.scale == 0.01
-    assert Session(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
+    assert Course(small("ffa", network={}), toy()).learner.config.scale == 0.01
+    assert Course(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
     gated = small("sffa", network={"gate": "disjoint", "k": 2}, hidden=(24,))
-    assert Session(gated, toy()).learner.config.planned_classes == 6
+    assert Course(gated, toy()).learner.config.planned_classes == 6

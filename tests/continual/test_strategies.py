@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
-from sffa.continual import METHODS, Clock, Session, make_strategy, run
+from sffa.continual import METHODS, Clock, Course, make_strategy, run
 from sffa.core import make
 from sffa.core.growth import follow
 from sffa.errors import ConfigurationError
@@ -27,14 +27,14 @@ OFF = {
 
 
 def trained(algorithm: str, method: str, scenario: str = "class", experiences: int = 3, **more):
-    session = Session(small(algorithm, method=method, scenario=scenario, **more), toy())
+    course = Course(small(algorithm, method=method, scenario=scenario, **more), toy())
     for number in range(experiences):
-        session.learn(session.stream[number])
-    return session
+        course.learn(course.stream[number])
+    return course
 
 
-def weights(session: Session) -> torch.Tensor:
-    return torch.cat([p.detach().flatten() for p in session.learner.parameters()])
+def weights(course: Course) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in course.learner.parameters()])
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +72,9 @@ def test_a_strategy_of_no_strength_equals_naive(
 def test_penalties_are_zero_at_first_and_not_after_the_first_experience(
     method: str, algorithm: str
 ) -> None:
-    session = trained(algorithm, method, experiences=1)
-    learner, strategy = session.learner, session.strategy
-    session._enter(session.stream[1])
+    course = trained(algorithm, method, experiences=1)
+    learner, strategy = course.learner, course.strategy
+    course._enter(course.stream[1])
     learner.zero_grad()
     strategy.penalty(learner)
     assert all(float(p.grad.abs().sum()) == 0 for p in learner.parameters() if p.grad is not None)
@@ -88,14 +88,14 @@ def test_penalties_are_zero_at_first_and_not_after_the_first_experience(
 @pytest.mark.parametrize("algorithm", ["sffa", "bp"])
 @pytest.mark.parametrize("method", [*METHODS, "replay+ewc"])
 def test_a_strategy_keeps_no_live_alias_of_the_weights(method: str, algorithm: str) -> None:
-    session = trained(algorithm, method, experiences=2)
-    kept = {name: tensor.clone() for name, tensor in session.strategy.tensors().items()}
+    course = trained(algorithm, method, experiences=2)
+    kept = {name: tensor.clone() for name, tensor in course.strategy.tensors().items()}
     with torch.no_grad():
-        for parameter in session.learner.parameters():
+        for parameter in course.learner.parameters():
             parameter.add_(1.0)
             if parameter.grad is not None:
                 parameter.grad.add_(1.0)
-    for name, tensor in session.strategy.tensors().items():
+    for name, tensor in course.strategy.tensors().items():
         assert torch.equal(tensor, kept[name]), name
 
 
@@ -104,24 +104,24 @@ def test_a_strategy_keeps_no_live_alias_of_the_weights(method: str, algorithm: s
     "network", [{"codes": "onehot"}, {"gate": "disjoint", "planned_classes": 4}]
 )
 def test_new_entries_of_grown_parameters_are_free_of_penalties(method: str, network: dict) -> None:
-    session = trained("sffa", method, experiences=2, hidden=(40, 40), network={"k": 4, **network})
-    before = {name: p.shape for name, p in session.learner.named_parameters()}
-    stiff = {n: t.abs().sum() for n, t in session.strategy.beside["stiffness"].items()}
-    session._enter(session.stream[2])
-    grown = [n for n, p in session.learner.named_parameters() if p.shape != before[n]]
+    course = trained("sffa", method, experiences=2, hidden=(40, 40), network={"k": 4, **network})
+    before = {name: p.shape for name, p in course.learner.named_parameters()}
+    stiff = {n: t.abs().sum() for n, t in course.strategy.beside["stiffness"].items()}
+    course._enter(course.stream[2])
+    grown = [n for n, p in course.learner.named_parameters() if p.shape != before[n]]
     assert grown
-    for name, tensor in session.strategy.beside["stiffness"].items():
-        assert tensor.shape == dict(session.learner.named_parameters())[name].shape
+    for name, tensor in course.strategy.beside["stiffness"].items():
+        assert tensor.shape == dict(course.learner.named_parameters())[name].shape
         assert float(tensor.abs().sum()) == pytest.approx(float(stiff[name]))
-    session.learn(session.stream[2])
+    course.learn(course.stream[2])
 
 
 def test_the_folded_ewc_gradient_equals_the_plain_sum_over_experiences() -> None:
-    session = Session(small("bp", method="ewc", scenario="domain"), toy())
-    strategy, learner = session.strategy, session.learner
+    course = Course(small("bp", method="ewc", scenario="domain"), toy())
+    strategy, learner = course.strategy, course.learner
     plain = []
-    for experience in session.stream:
-        session.learn(experience)
+    for experience in course.stream:
+        course.learn(experience)
         fisher = strategy._fisher(learner, experience)
         stars = {n: p.detach().clone() for n, p in learner.named_parameters()}
         plain.append((fisher, stars))
@@ -138,7 +138,7 @@ def test_the_folded_ewc_gradient_equals_the_plain_sum_over_experiences() -> None
 
 
 def test_si_equals_a_numpy_transcription_of_its_formulas() -> None:
-    """The formulas of SPEC on a quadratic loss, with plain gradient descent."""
+    """The formulas on a quadratic loss, with plain gradient descent."""
 
     class Slope(torch.nn.Module):
         def __init__(self):
@@ -240,4 +240,4 @@ def test_wrong_methods_and_options_are_one_clear_line(
 def test_a_buffer_smaller_than_the_number_of_experiences_is_refused(method: str) -> None:
     config = small("bp", method=method, options={f"{method}.capacity": 2})
     with pytest.raises(ConfigurationError, match="a buffer of 2 is smaller than the number of"):
-        Session(config, toy())
+        Course(config, toy())

@@ -1,4 +1,4 @@
-"""A small dataset that can be learned in a moment, and a session without shuffling."""
+"""A small dataset that can be learned in a moment, and a course without shuffling."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from sffa.continual import Session
+from sffa.continual import Course
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def toy(seed: int = 0, per_class: int = 40, classes: int = 6) -> Toy:
     return Toy(part(per_class), part(10), classes)
 
 
-class Unshuffled(Session):
-    """A session that takes examples in the dataset's order."""
+class Unshuffled(Course):
+    """A course that takes examples in the dataset's order."""
 
     def order(self, experience, count, epoch):
         return torch.arange(count)

@@ -63,7 +63,7 @@ def strike(process: subprocess.Popen[str], store: Path, rng: random.Random, kill
     """
     claimed, done = "events WHERE event = 'claimed'", "runs WHERE status = 'done'"
     claims, records = count(store, claimed), count(store, done)
-    enough = min(SIZE - 1, 1 + SIZE * (kill + 1) // KILLS)
+    enough = min(SIZE - 3, 1 + SIZE * (kill + 1) // KILLS)
     mode = ("start", "claim", "done", "done", "done")[kill % 5]
     more = rng.randint(1, 2)
 
@@ -98,7 +98,7 @@ def test_twenty_kills_at_random_moments_change_nothing(
         struck.append(strike(process, store, rng, kill))
         process.stdout.close()  # type: ignore[union-attr]
     assert all(struck)
-    assert KILLS // 2 <= count(store, "runs WHERE status = 'done'") < SIZE
+    assert count(store, "runs WHERE status = 'done'") >= KILLS // 2
     code, said = complete(*GRID, "--store", store, cwd=tmp_path)
     assert code == 0, said
     assert f"{SIZE} of {SIZE} runs done" in said

@@ -68,6 +68,7 @@ def graph(learner: Learner, *, class_names: Sequence[str] | None = None, int8: b
             input_names=["input"],
             output_names=["scores", "label"],
             verbose=False,
+            optimize=False,  # its rewriting takes an addition of 1e-9 for one of zero
         )
     assert made is not None
     model = made.model_proto

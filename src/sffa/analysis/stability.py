@@ -30,17 +30,35 @@ class Trace:
     activity: Floats
     updates_per_epoch: int
 
+    def rises(self, window: int = WINDOW) -> Floats:
+        """Give how far each loss lies above the median of the ``window`` before it; zero at first.
+
+        >>> loss = np.where(np.arange(100) == 80, 2.0, 1.0)
+        >>> float(Trace(loss, loss, 10).rises().max())
+        1.0
+        """
+        rises = np.zeros(len(self.loss))
+        rises[window:] = self.loss[window:] - self._medians(window)
+        return rises
+
     def spikes(self, window: int = WINDOW, factor: float = SPIKE) -> NDArray[np.int64]:
         """Give the updates whose loss exceeds ``factor`` times the median of the ``window`` before.
+
+        This is relative: the smaller the loss, the more of its spikes are the chance of a batch.
 
         >>> loss = np.where(np.arange(100) == 80, 2.0, 1.0)
         >>> Trace(loss, loss, 10).spikes().tolist()
         [80]
         """
+        above = self.loss[window:] > factor * self._medians(window)
+        return np.flatnonzero(above) + window
+
+    def _medians(self, window: int) -> Floats:
+        """Give the median of the ``window`` updates before each update that has as many."""
         if len(self.loss) <= window:
-            return np.zeros(0, np.int64)
+            return np.zeros(0)
         before = np.lib.stride_tricks.sliding_window_view(self.loss, window)[:-1]
-        return np.flatnonzero(self.loss[window:] > factor * np.median(before, axis=1)) + window
+        return np.asarray(np.median(before, axis=1))
 
 
 def trace(

@@ -1,7 +1,7 @@
 """Learning over time: scenarios, streams, strategies, metrics and the loop."""
 
 from sffa.continual.config import ContinualConfig
-from sffa.continual.loop import Session, Stopped, make_learner, run
+from sffa.continual.loop import Course, Stopped, make_learner, run
 from sffa.continual.methods import METHODS, PAPER, make_strategy, options_of
 from sffa.continual.result import Result
 from sffa.continual.strategy import Clock, Combined, Strategy
@@ -15,10 +15,10 @@ __all__ = [
     "Clock",
     "Combined",
     "ContinualConfig",
+    "Course",
     "Data",
     "Experience",
     "Result",
-    "Session",
     "Stopped",
     "Strategy",
     "Stream",

@@ -23,6 +23,7 @@ from sffa.core import PRESETS, Learner, Trainer, make
 from sffa.core.growth import follow
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, SFFAError
+from sffa.memory import peak_mb
 
 OnExperience = Callable[[int, Result], object]
 OnBatch = Callable[[int, int], object]
@@ -57,17 +58,17 @@ def run(
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it, to the bits it would have come to.
     """
-    session = Session(config, data, checkpoint)
-    if not session.result.rows:
-        session.evaluate()
-        _tell(on_experience, session)
-    while session.position.experience < len(session.stream):
-        session.learn(session.stream[session.position.experience], on_batch)
-        _tell(on_experience, session)
-    return session.result
+    course = Course(config, data, checkpoint)
+    if not course.result.rows:
+        course.evaluate()
+        _tell(on_experience, course)
+    while course.position.experience < len(course.stream):
+        course.learn(course.stream[course.position.experience], on_batch)
+        _tell(on_experience, course)
+    return course.result
 
 
-class Session:
+class Course:
     """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
 
     def __init__(self, config: ContinualConfig, data: Data, checkpoint: Path | None = None):
@@ -218,7 +219,7 @@ class Session:
 
     def _take_time(self, started: float) -> None:
         self.result.seconds += time.perf_counter() - started
-        self.result.peak_memory_mb = max(self.result.peak_memory_mb, _peak_mb())
+        self.result.peak_memory_mb = max(self.result.peak_memory_mb, peak_mb())
 
 
 def make_learner(config: ContinualConfig, features: int, classes: int) -> Learner:
@@ -238,18 +239,6 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     return make(config.algorithm, features, config.hidden, seed=config.seed, **options)
 
 
-def _peak_mb() -> float:
-    """Give the most memory this process has held, in MB."""
-    try:
-        import resource
-    except ImportError:  # no such module on Windows, which keeps the peak elsewhere
-        return float(psutil.Process().memory_info().peak_wset) / 2**20
-    import sys
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-
-
-def _tell(listener: OnExperience | None, session: Session) -> None:
+def _tell(listener: OnExperience | None, course: Course) -> None:
     if listener is not None:
-        listener(session.result.done, session.result)
+        listener(course.result.done, course.result)

@@ -1,4 +1,4 @@
-"""Metrics of a continual run, all from the accuracy matrix (SPEC, erratum 5)."""
+"""Metrics of a continual run, all from the accuracy matrix."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def summary(matrix: Matrix, chances: Sequence[float]) -> dict[str, float]:
 
 
 def curve(matrix: Matrix) -> list[float]:
-    """Give the mean accuracy over the experiences seen, after each (SPEC, appendix 5).
+    """Give the mean accuracy over the experiences seen, after each.
 
     >>> curve(np.array([[0, 0], [90, 0], [60, 80]], float))
     [90.0, 70.0]

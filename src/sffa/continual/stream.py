@@ -113,7 +113,7 @@ class Stream:
 
     @property
     def chances(self) -> list[float]:
-        """Percentage right by guessing once each experience is learned (SPEC: FwT)."""
+        """Percentage right by guessing once each experience is learned."""
         sizes = np.array([len(group) for group in self.groups])
         options = np.cumsum(sizes) if self.scenario == "class" else sizes
         return [100.0 / int(count) for count in options]

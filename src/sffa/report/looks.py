@@ -168,6 +168,7 @@ def stability(
             "updates": len(trace.loss),
             "last epoch's loss": float(trace.loss[-trace.updates_per_epoch :].mean()),
             "largest after epoch 1": float(trace.loss[trace.updates_per_epoch :].max(initial=0)),
+            "largest rise": float(trace.rises()[trace.updates_per_epoch :].max(initial=0)),
             "spikes": len(trace.spikes()),
         }
         for name, trace in traces.items()

@@ -28,6 +28,7 @@ def stability(traces: Mapping[str, Trace], dataset: str = "") -> Drawing:
         panels = figure.subplots(1, len(traces), sharey=True, squeeze=False)[0]
         for axes, (name, trace) in zip(panels, traces.items(), strict=True):
             spikes = trace.spikes()
+            rise = trace.rises()[trace.updates_per_epoch :].max(initial=0)
             axes.plot(trace.loss, color=COLOURS.get(name, BLUE), linewidth=0.7, rasterized=False)
             axes.plot(
                 spikes,
@@ -39,10 +40,12 @@ def stability(traces: Mapping[str, Trace], dataset: str = "") -> Drawing:
             )
             epochs = len(trace.loss) // max(trace.updates_per_epoch, 1)
             axes.set(
-                title=f"{TITLES.get(name, name)}: {len(spikes)} spikes",
+                title=TITLES.get(name, name),
                 xlabel=f"Update ({epochs} epochs)",
                 ylim=(0, top * 1.1),
             )
+            note = f"{len(spikes)} spikes\nlargest rise {rise:.2f}"
+            axes.text(0.97, 0.8, note, transform=axes.transAxes, ha="right", va="top", fontsize=8)
             rows += [
                 {"network": name, "update": n, "loss": loss, "activity": activity}
                 for n, (loss, activity) in enumerate(
@@ -55,7 +58,7 @@ def stability(traces: Mapping[str, Trace], dataset: str = "") -> Drawing:
             "Loss with and without the activity term",
             "Cross-entropy of each update of a ReLU network, the term itself not counted. A spike "
             f"(triangle) is a loss above {SPIKE:g} times the median of the {WINDOW} updates "
-            "before it.",
+            "before it, a rise is its distance from that median, after the first epoch.",
             figure,
             rows,
         )
