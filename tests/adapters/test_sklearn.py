@@ -197,9 +197,7 @@ def test_predicting_before_fitting_says_so(wine: tuple[Any, ...]) -> None:
         SFFAClassifier().predict(wine[0])
 
 
-def test_another_number_of_features_is_named(
-    fitted: SFFAClassifier, wine: tuple[Any, ...]
-) -> None:
+def test_another_number_of_features_is_named(fitted: SFFAClassifier, wine: tuple[Any, ...]) -> None:
     with pytest.raises(DataError, match="has 12 features, but SFFAClassifier is expecting 13"):
         fitted.predict(wine[1][:, :12])
 

@@ -153,7 +153,7 @@ def test_progress_counts_every_batch_and_experience() -> None:
         small("bp", method="joint", epochs=1),
         toy(),
         on_batch=lambda done, total: batches.append((done, total)),
-        on_experience=lambda number, _: experiences.append(number),
+        on_experience=lambda number, *_: experiences.append(number),
     )
     assert batches == [(done, 30) for done in range(1, 31)]
     assert experiences == [0, 1, 2, 3]

@@ -23,15 +23,15 @@ class LabelScan(nn.Module):
     def __init__(self, network: Network) -> None:
         super().__init__()
         require_trained(network)
-        self.register_buffer("mean", network.mean.detach().clone())
-        self.register_buffer("std", network.std.detach().clone())
+        self.register_buffer("offset", -network.mean / network.std)
+        self.register_buffer("factor", 1 / network.std)
         self.register_buffer("classes", torch.tensor(network.classes))
         kind = _Symmetric if network.config.algorithm == "sffa" else _Threshold
         self.layers = nn.ModuleList([kind(network, layer) for layer in network._stack()])
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Scan every label."""
-        x = (x - self.mean) / self.std
+        x = x * self.factor + self.offset
         latent: Tensor | None = None
         scores = []
         for layer in self.layers:
@@ -133,14 +133,14 @@ class Perceptron(nn.Module):
                 "this network has one head a task, so its classes do not compete: "
                 "only networks that were not told the task can be exported"
             )
-        self.register_buffer("mean", learner.mean.detach().clone())
-        self.register_buffer("std", learner.std.detach().clone())
+        self.register_buffer("offset", -learner.mean / learner.std)
+        self.register_buffer("factor", 1 / learner.std)
         self.register_buffer("classes", torch.tensor(learner.classes))
         self.body, self.head = learner.body, learner.heads["all"]
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Give the logits (batch, classes) and the best class (batch,)."""
-        logits = self.head(self.body((x - self.mean) / self.std))
+        logits = self.head(self.body(x * self.factor + self.offset))
         return logits, self.classes[logits.argmax(dim=1)]
 
 

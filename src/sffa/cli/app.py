@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from sffa._version import __version__
-from sffa.cli import data
+from sffa.cli import analyze, data, study
 from sffa.cli.bench import bench
 from sffa.cli.continual import continual
 from sffa.cli.demo import demo
 from sffa.cli.evaluate import evaluate
+from sffa.cli.export import export
 from sffa.cli.predict import predict
+from sffa.cli.report import report
+from sffa.cli.reproduce import reproduce
 from sffa.cli.train import train
 
 app = typer.Typer(
@@ -27,8 +30,13 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(predict)
 app.command()(continual)
-app.command()(bench)
+app.command()(reproduce)
+app.command()(report)
+app.add_typer(analyze.app, name="analyze")
+app.add_typer(study.app, name="study")
 app.add_typer(data.app, name="data")
+app.command()(export)
+app.command()(bench)
 
 
 def _show_version(value: bool) -> None:

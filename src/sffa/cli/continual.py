@@ -18,21 +18,25 @@ from rich.table import Table
 
 from sffa.cli.options import (
     AsJson,
+    Board,
     DataDir,
     Seed,
     Settings,
     Threads,
+    open_board,
     prepare_kernels,
     settings,
     use_threads,
     widths,
 )
 from sffa.continual import METHODS, PAPER, ContinualConfig, Result, run
-from sffa.core import PRESETS
+from sffa.core import PRESETS, Learner
 from sffa.core.config import build
 from sffa.data import Dataset, load
-from sffa.errors import ConfigurationError
 from sffa.files import replacing, write_text
+from sffa.report.cells import cells
+from sffa.report.figures import streams
+from sffa.report.records import read
 
 
 def continual(
@@ -58,6 +62,7 @@ def continual(
     out: Annotated[Path, typer.Option("--out", help="Folder for records and curves.")] = Path(
         "runs"
     ),
+    tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
     kernels: Annotated[str, typer.Option("--kernels", help="auto, torch or numba.")] = "auto",
@@ -91,7 +96,7 @@ def continual(
     data = load(configs[0].data_name, data_dir=data_dir)
     if kernels != "torch" and any(PRESETS[config.algorithm] for config in configs):
         prepare_kernels(console)
-    results = [_run(config, data, out, console) for config in configs]
+    results = [_run(config, data, out, console, tensorboard) for config in configs]
     records = [result.record() for result in results]
     if as_json:
         print(json.dumps(records[0] if len(records) == 1 else records))
@@ -100,7 +105,7 @@ def continual(
         Console().print(_matrix_table(result))
     if len(results) > 1:
         Console().print(_comparison(results))
-        draw_curves(results, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
+        draw_curves(records, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
     console.print(f"records and curves are in {out}", highlight=False)
 
 
@@ -127,9 +132,12 @@ def _configured(
     return build(ContinualConfig, **{**common, **chosen, **run_fields})
 
 
-def _run(config: ContinualConfig, data: Dataset, out: Path, console: Console) -> Result:
+def _run(
+    config: ContinualConfig, data: Dataset, out: Path, console: Console, tensorboard: Path | None
+) -> Result:
     """Run one configuration with a progress bar; write its record and curve."""
     base = out / _name(config)
+    board = open_board(tensorboard and tensorboard / _name(config), data)
     checkpoint = base.with_name(f"{base.name}.checkpoint.safetensors")
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
@@ -140,7 +148,9 @@ def _run(config: ContinualConfig, data: Dataset, out: Path, console: Console) ->
             progress.update(bar, completed=done, total=total)
             return bool(asked)
 
-        def on_experience(number: int, result: Result) -> None:
+        def on_experience(number: int, result: Result, learner: Learner) -> None:
+            if board is not None:
+                board.experience(number, result, learner)
             if number:
                 seen = ", ".join(f"{value:.1f}" for value in result.rows[-1][:number])
                 classes = result.experiences[-1]["classes"]
@@ -155,7 +165,7 @@ def _run(config: ContinualConfig, data: Dataset, out: Path, console: Console) ->
             config, data, on_experience=on_experience, on_batch=on_batch, checkpoint=checkpoint
         )
     write_text(base.with_name(f"{base.name}.json"), json.dumps(result.record(), indent=1) + "\n")
-    draw_curves([result], base.with_name(f"{base.name}.png"))
+    draw_curves([result.record()], base.with_name(f"{base.name}.png"))
     checkpoint.unlink(missing_ok=True)
     return result
 
@@ -224,26 +234,8 @@ def _comparison(results: list[Result]) -> Table:
     return table
 
 
-def draw_curves(results: list[Result], path: Path) -> None:
+def draw_curves(records: list[dict[str, Any]], path: Path) -> None:
     """Draw the accuracy over the experiences seen, after each, as a PNG file."""
-    from matplotlib.figure import Figure
-
-    if not results:
-        raise ConfigurationError("there is no result to draw")
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.add_subplot()
-    for result in results:
-        label = f"{result.config.algorithm}, {result.config.method}"
-        axes.plot(range(1, len(result.curve) + 1), result.curve, marker="o", label=label)
-    config = results[0].config
-    axes.set(
-        xlabel="experiences learned",
-        ylabel="accuracy on those seen (%)",
-        ylim=(0, 101),
-        xticks=range(1, len(results[0].curve) + 1),
-        title=f"{config.dataset}, {config.scenario} IL, seed {config.seed}",
-    )
-    axes.legend(fontsize="small")
-    axes.grid(alpha=0.3)
+    drawing = streams(cells(read(records)))[0]
     with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
+        temporary.write_bytes(drawing.png())

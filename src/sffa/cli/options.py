@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 import typer
 from rich.console import Console
 
 from sffa import kernels
+from sffa.data import Dataset
 from sffa.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sffa.adapters.tensorboard import Board as TensorBoard
 
 DataDir = Annotated[
     Path | None,
@@ -37,6 +41,23 @@ Settings = Annotated[
         show_default="none",
     ),
 ]
+
+
+Board = Annotated[
+    Path | None,
+    typer.Option(
+        "--tensorboard", help="Write events for TensorBoard into this folder.", show_default="no"
+    ),
+]
+
+
+def open_board(folder: Path | None, data: Dataset) -> TensorBoard | None:
+    """Open a TensorBoard folder, if one was asked for, that looks at test examples."""
+    if folder is None:
+        return None
+    from sffa.adapters.tensorboard import Board as Open
+
+    return Open(folder, data.test.flat, data.test.y)
 
 
 def settings(given: list[str] | None) -> dict[str, Any]:

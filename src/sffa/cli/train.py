@@ -13,11 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sffa.cli.options import (
     AsJson,
+    Board,
     DataDir,
     Device,
     Seed,
     Settings,
     Threads,
+    open_board,
     prepare_kernels,
     settings,
     use_device,
@@ -61,6 +63,7 @@ def train(
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the optimiser in the final file.")
     ] = False,
+    tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
     device: Device = "cpu",
@@ -90,7 +93,7 @@ def train(
         trainer, history, algorithm = _resumed(resume, data, str(where))
     if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
         prepare_kernels(console)
-    run = _Run(console, trainer, data, out, algorithm, history)
+    run = _Run(console, trainer, data, out, algorithm, history, tensorboard)
     run.fit(epochs, batch_size)
     save(out, trainer.learner, trainer if keep_state else None, run.notes())
     if as_json:
@@ -110,6 +113,7 @@ class _Run:
         out: Path,
         algorithm: str,
         history: list[dict[str, Any]],
+        tensorboard: Path | None,
     ) -> None:
         self.console = console
         self.trainer = trainer
@@ -117,6 +121,7 @@ class _Run:
         self.out = out
         self.algorithm = algorithm
         self.history = history
+        self.board = open_board(tensorboard, data)
         self.metrics_path = out.with_suffix(".metrics.json")
         self.curve_path = out.with_suffix(".curve.png")
 
@@ -161,6 +166,8 @@ class _Run:
             + f"  {epoch.seconds:.1f} s",
             highlight=False,
         )
+        if self.board is not None:
+            self.board.epoch(self.trainer.learner, epoch)
         self.history.append(dataclasses.asdict(epoch))
         save(self.out, self.trainer.learner, self.trainer, self.notes())
         write_text(self.metrics_path, json.dumps(self.summary(), indent=1))

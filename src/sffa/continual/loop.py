@@ -25,7 +25,7 @@ from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, SFFAError
 from sffa.memory import peak_mb
 
-OnExperience = Callable[[int, Result], object]
+OnExperience = Callable[[int, Result, Learner], object]
 OnBatch = Callable[[int, int], object]
 
 
@@ -50,7 +50,8 @@ def run(
     data
         The dataset: two splits, number of classes and features, mean and deviation.
     on_experience
-        Told the number of experiences learned (0: before training) and the result so far.
+        Told the number of experiences learned (0: before training), the result so far, and the
+        learner, which it must leave as it is.
     on_batch
         Told how many batches of how many are done in the whole run; if it answers True the run
         stops there with `Stopped`.
@@ -241,4 +242,4 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
 
 def _tell(listener: OnExperience | None, course: Course) -> None:
     if listener is not None:
-        listener(course.result.done, course.result)
+        listener(course.result.done, course.result, course.learner)

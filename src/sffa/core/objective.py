@@ -15,7 +15,7 @@ from sffa.core.layers import Response
 def local_loss(
     config: NetworkConfig, goodness: Goodness, response: Response, target: Tensor, valid: Tensor
 ) -> Tensor:
-    """Give a layer's binary cross-entropy over all coordinates, with the activity term (eq. 4).
+    """Give a layer's binary cross-entropy over all coordinates, with the activity term (eq. 3).
 
     ``target`` and ``valid`` are (batch, candidates): the true label, and whether there is one.
     """
