@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 import torch
 from sklearn.datasets import load_digits
 from torch import Tensor
+
+
+def heed_interrupts() -> None:
+    """Heed Ctrl-C in a child process even where the parent, as a background job, ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

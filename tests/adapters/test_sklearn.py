@@ -203,7 +203,7 @@ def test_another_number_of_features_is_named(fitted: SFFAClassifier, wine: tuple
 
 
 def test_one_class_alone_is_refused_by_fit_with_a_way_out(wine: tuple[Any, ...]) -> None:
-    with pytest.raises(DataError, match="one class only: 0; .* use partial_fit"):
+    with pytest.raises(DataError, match=r"one class only: 0; .* use partial_fit"):
         SFFAClassifier().fit(wine[0], np.zeros(len(wine[0]), int))
 
 
@@ -232,7 +232,7 @@ def test_a_class_never_learned_counts_as_wrong_and_is_told(
 ) -> None:
     with pytest.warns(UserWarning, match=r"labels \[9\] were never learned"):
         assert fitted.score(wine[1], np.full(len(wine[1]), 9)) == 0
-    with pytest.raises(DataError, match="labels are strings, but .* numbers"):
+    with pytest.raises(DataError, match=r"labels are strings, but .* numbers"):
         fitted.score(wine[1], np.full(len(wine[1]), "merlot"))
 
 

@@ -13,6 +13,8 @@ from sffa import FFAClassifier, SFFAClassifier
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning:sklearn")
-@parametrize_with_checks([SFFAClassifier(epochs=25), FFAClassifier(epochs=25)])
+@parametrize_with_checks(
+    [kind(hidden=(100, 100), epochs=20) for kind in (SFFAClassifier, FFAClassifier)]
+)
 def test_passes_every_estimator_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 from safetensors.torch import save_file
 from tests.cli.conftest import Run
+from tests.conftest import heed_interrupts
 
 from sffa.core import load
 from sffa.core.storage import read
@@ -165,14 +166,21 @@ def test_ctrl_c_leaves_the_last_checkpoint_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from sffa.cli import main; main()", "train"]
     command += ["--hidden", "40,40", "--set", "k=5", "--epochs", "100000", "--out", str(out)]
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+        preexec_fn=heed_interrupts,
     )
     deadline = time.monotonic() + 120
     while not out.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "error: interrupted"
     assert read(out)[0]["trainer"]["epochs_done"] >= 1

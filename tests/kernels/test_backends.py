@@ -53,7 +53,8 @@ def assert_agree(question: Question, ties: bool) -> None:
         if not ties:
             assert_close(mine, theirs, f"gradient of {name}")
         elif name != "weight":
-            assert_close(mine.sum(dim=-1), theirs.sum(dim=-1), f"sum of the gradient of {name}")
+            apart = (mine.sum(dim=-1) - theirs.sum(dim=-1)).abs()
+            assert bool((apart <= 1e-5 * theirs.abs().sum(dim=-1) + 1e-30).all()), name
     if not ties:
         assert_close(dense(found.active, question), dense(wanted.active, question), "winners")
 

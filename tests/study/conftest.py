@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.conftest import heed_interrupts
 from typer.testing import CliRunner
 
 from sffa.study import Record, Run, parse, read_records
@@ -77,6 +78,7 @@ def begin(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
 
 

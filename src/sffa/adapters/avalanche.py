@@ -25,6 +25,8 @@ try:
 except ConfigurationError as error:
     raise ImportError(str(error)) from None
 
+_DynamicModule: Any = _models.DynamicModule
+_MultiTaskModule: Any = _models.MultiTaskModule
 _CARRIED = "sffa_scan"
 
 
@@ -79,7 +81,7 @@ class LocalLoss(nn.Module):
         return scan.loss(y) if scan.responses else output.new_zeros(())
 
 
-class ForwardForward(_models.DynamicModule):
+class ForwardForward(_DynamicModule):
     """A network in Class and Domain IL: it meets the classes of each experience it trains on.
 
     Columns of the output are labels, as Avalanche expects; a label not met has a goodness of 0.
@@ -106,7 +108,7 @@ class ForwardForward(_models.DynamicModule):
         return _scanned(network, x, network.candidates(len(x), None), labels)
 
 
-class MultiTaskForwardForward(_models.MultiTaskModule):
+class MultiTaskForwardForward(_MultiTaskModule):
     """A network in Task IL: an example is judged under the labels of its task alone.
 
     Two tasks may use the same label, as with class ids that begin at zero in each experience: to

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from sffa.adapters.avalanche import ForwardForward, LocalLoss, MultiTaskForwardForward
 from sffa.adapters.avalanche_import import import_avalanche
@@ -18,9 +19,9 @@ from sffa.errors import ConfigurationError, nearest
 # Our methods that Avalanche has too, with its plugin and its names of our options.
 PLUGINS: dict[str, tuple[str, dict[str, str]]] = {
     "ewc": ("EWCPlugin", {"strength": "ewc_lambda"}),
-    "mas": ("MASPlugin", {"strength": "lambda_reg", "decay": "alpha"}),
+    "mas": ("MASPlugin", {"strength": "lambda_reg", "alpha": "alpha"}),
     "replay": ("ReplayPlugin", {"capacity": "mem_size"}),
-    "gem": ("GEMPlugin", {"patterns": "patterns_per_experience", "margin": "memory_strength"}),
+    "gem": ("GEMPlugin", {"patterns": "patterns_per_experience", "strength": "memory_strength"}),
 }
 
 
@@ -69,7 +70,8 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
     result = Result(config, stream.chances)
     result.rows.append(evaluate(network, stream)[0])
     experiences = list(zip(stream, benchmark(stream).train_stream, strict=True))
-    with torch.random.fork_rng(devices=[]):  # Avalanche draws from torch's global generator
+    # Avalanche draws from torch's global generator, and its plugins use what it has deprecated.
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings(record=True):
         torch.manual_seed(config.seed)
         for ours, theirs in experiences:
             started = time.perf_counter()
@@ -96,7 +98,9 @@ def plugins_of(config: ContinualConfig) -> list[Any]:
             )
         name, renamed = PLUGINS[part]
         given = {**options_of(part), **_own(config, part)}
-        made.append(getattr(room, name)(**{renamed[k]: v for k, v in given.items() if k in renamed}))
+        made.append(
+            getattr(room, name)(**{renamed[k]: v for k, v in given.items() if k in renamed})
+        )
     return made
 
 
@@ -108,14 +112,16 @@ def _own(config: ContinualConfig, part: str) -> dict[str, Any]:
 def _strategy(config: ContinualConfig, model: nn.Module, plugins: list[Any]) -> Any:
     templates = import_avalanche("avalanche.training.templates")
     room = import_avalanche("avalanche.training.plugins")
-    parameters: list[Tensor] = list(model.parameters())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nobody listens
+        silent = room.EvaluationPlugin()
     return templates.SupervisedTemplate(
         model=model,
-        optimizer=torch.optim.Adam(parameters, lr=config.lr),
+        optimizer=torch.optim.Adam(model.parameters(), lr=config.lr),
         criterion=LocalLoss(),
         train_mb_size=config.batch_size,
         train_epochs=config.epochs,
         eval_mb_size=config.batch_size,
         plugins=plugins,
-        evaluator=room.EvaluationPlugin(),
+        evaluator=silent,
     )

@@ -61,7 +61,7 @@ class SFFAClassifier(ForwardForwardClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> SFFAClassifier(epochs=20, random_state=0).fit(X, y).score(X, y) > 0.9
+    >>> SFFAClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
 
@@ -78,7 +78,7 @@ class FFAClassifier(ForwardForwardClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> FFAClassifier(epochs=20, random_state=0).fit(X, y).score(X, y) > 0.9
+    >>> FFAClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
 
