@@ -106,7 +106,7 @@ def _fits(name: str, shape: Shape) -> bool:
 
 def _table(title: str, timings: list[Timing], peaks: dict[str, float]) -> Table:
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
-    table.add_column("network")
+    table.add_column("network", no_wrap=True)
     for column in ("step ms", "quartiles", "x backprop", "predict ms", "x backprop", "peak MB"):
         table.add_column(column, justify="right", no_wrap=True)
     predictions = {t.contender: t for t in timings if t.task == "predict"}

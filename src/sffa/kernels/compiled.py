@@ -51,17 +51,18 @@ def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
     for b in range(blocks):
         low = maxima[b] if maxima[b] < low else low
         high = maxima[b] if maxima[b] > high else high
-    for _ in range(10):
+    enough = k + k // 4 + 1
+    for _ in range(24):
         middle = _F(0.5) * (low + high)
         reached = np.int32(0)
         for b in range(blocks):
             reached += np.int32(maxima[b] >= middle)
-        if reached >= k:
-            low = middle
-            if reached == k:
-                break
-        else:
+        if reached < k:
             high = middle
+        else:
+            low = middle
+            if reached <= enough:
+                break
     return low
 
 
