@@ -20,6 +20,10 @@ class LabelScan(nn.Module):
     the bias. Input is what `Network.scores` takes as floating point numbers.
     """
 
+    offset: Tensor
+    factor: Tensor
+    classes: Tensor
+
     def __init__(self, network: Network) -> None:
         super().__init__()
         require_trained(network)
@@ -52,6 +56,11 @@ def exact_sigmoid(drive: Tensor) -> Tensor:
 class _FrozenLayer(nn.Module):
     """Weights of a layer: ``image`` (inputs, width), ``label`` (classes, width), ``latent``."""
 
+    image: Tensor
+    label: Tensor
+    latent: Tensor | None
+    allowed: Tensor | None
+
     def __init__(self, network: Network, layer: Layer) -> None:
         super().__init__()
         self.norm = network.config.norm
@@ -68,7 +77,9 @@ class _FrozenLayer(nn.Module):
     def drive(self, x: Tensor, below: Tensor | None) -> Tensor:
         """Give the drive (batch, classes, width)."""
         drive = (x @ self.image)[:, None, :] + self.label
-        return drive if below is None else drive + below @ self.latent
+        if below is None or self.latent is None:
+            return drive
+        return drive + below @ self.latent
 
     def normal(self, active: Tensor, energy: Tensor, neurons: int) -> Tensor:
         """Divide latents (batch, classes, n) by what their energy (batch, classes, 1) says."""
@@ -80,6 +91,8 @@ class _FrozenLayer(nn.Module):
 
 class _Symmetric(_FrozenLayer):
     """SFFA: k winners in each half; the positive share of the energy."""
+
+    silence: Tensor
 
     def __init__(self, network: Network, layer: Layer) -> None:
         super().__init__(network, layer)
@@ -124,6 +137,10 @@ class _Threshold(_FrozenLayer):
 
 class Perceptron(nn.Module):
     """The back-propagation baseline in the same form."""
+
+    offset: Tensor
+    factor: Tensor
+    classes: Tensor
 
     def __init__(self, learner: Backprop) -> None:
         super().__init__()
