@@ -1,6 +1,6 @@
 """Where the time goes: one epoch of MNIST on all ten labels, and one Class IL run of the paper.
 
-    SFFA_DATA_DIR=… python benchmarks/profile_epoch.py --out results/profile.json
+SFFA_DATA_DIR=… python benchmarks/profile_epoch.py --out results/profile.json
 """
 
 from __future__ import annotations

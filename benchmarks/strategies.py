@@ -1,6 +1,6 @@
 """What each strategy costs: one Class IL run of the paper on Split-MNIST, against naive.
 
-    SFFA_DATA_DIR=… python benchmarks/strategies.py --out results/strategies.json
+SFFA_DATA_DIR=… python benchmarks/strategies.py --out results/strategies.json
 """
 
 from __future__ import annotations
