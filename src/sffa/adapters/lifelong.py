@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sffa.continual import Clock, Experience, Strategy, View
-from sffa.continual.views import join
+from sffa.continual.step import protected_step
 from sffa.core import Learner, Trainer
 from sffa.core.growth import follow
 from sffa.core.seeds import generator
@@ -96,25 +96,12 @@ class Lifelong:
         losses = torch.zeros((), dtype=torch.float64)
         for number, chosen in enumerate(torch.split(order, batch_size)):
             clock = Clock(self.portions, epoch, number)
-            losses += self._step(view, chosen, clock) * len(chosen)
-        loss = float(losses) / max(len(view), 1)
-        if not np.isfinite(loss):
-            raise ConfigurationError(f"the loss is {loss} in epoch {epoch + 1}: lower lr")
-        return loss
-
-    def _step(self, view: View, chosen: Tensor, clock: Clock) -> Tensor:
-        batch = view.take(chosen)
-        extra = self.strategy.extra_batch(clock)
-        if extra is not None:
-            batch = join([batch, extra])
-        self.trainer.optimizer.zero_grad(set_to_none=True)
-        loss = self.trainer.loss(*batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.strategy.penalty(self.learner)
-        self.strategy.after_backward(self.learner, clock)
-        self.trainer.optimizer.step()
-        self.strategy.after_step(self.learner)
-        return loss.detach()
+            loss = protected_step(self.trainer, self.strategy, view.take(chosen), clock)
+            losses += loss * len(chosen)
+        mean = float(losses) / max(len(view), 1)
+        if not np.isfinite(mean):
+            raise ConfigurationError(f"the loss is {mean} in epoch {epoch + 1}: lower lr")
+        return mean
 
     def _accuracy(self, view: View) -> float:
         return float((self.learner.predict(view.x) == view.y).double().mean())

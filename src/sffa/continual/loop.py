@@ -16,9 +16,10 @@ from sffa.continual.config import ContinualConfig
 from sffa.continual.evaluation import evaluate
 from sffa.continual.methods import make_strategy
 from sffa.continual.result import Result
+from sffa.continual.step import protected_step
 from sffa.continual.strategy import Clock
 from sffa.continual.stream import Data, Experience, Stream
-from sffa.continual.views import View, join
+from sffa.continual.views import View
 from sffa.core import PRESETS, Learner, Trainer, make
 from sffa.core.growth import follow
 from sffa.core.seeds import generator
@@ -160,18 +161,7 @@ class Course:
 
     def step(self, view: View, chosen: torch.Tensor, clock: Clock) -> torch.Tensor:
         """Take one step of the optimiser through the strategy's hooks; give the loss."""
-        batch = view.take(chosen)
-        extra = self.strategy.extra_batch(clock)
-        if extra is not None:
-            batch = join([batch, extra])
-        self.trainer.optimizer.zero_grad(set_to_none=True)
-        loss = self.learner.loss(*batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.strategy.penalty(self.learner)
-        self.strategy.after_backward(self.learner, clock)
-        self.trainer.optimizer.step()
-        self.strategy.after_step(self.learner)
-        return loss.detach()
+        return protected_step(self.trainer, self.strategy, view.take(chosen), clock)
 
     def order(self, experience: Experience, count: int, epoch: int) -> torch.Tensor:
         """Draw the order of the examples; from the clock, so that it needs no state."""

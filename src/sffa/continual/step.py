@@ -1,0 +1,24 @@
+"""One step of training under a strategy's hooks."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from sffa.continual.strategy import Clock, Strategy
+from sffa.continual.views import Batch, join
+from sffa.core import Trainer
+
+
+def protected_step(trainer: Trainer, strategy: Strategy, batch: Batch, clock: Clock) -> Tensor:
+    """Learn from a batch, and from what the strategy adds to it; give the loss, detached."""
+    extra = strategy.extra_batch(clock)
+    if extra is not None:
+        batch = join([batch, extra])
+    trainer.optimizer.zero_grad(set_to_none=True)
+    loss = trainer.loss(*batch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    strategy.penalty(trainer.learner)
+    strategy.after_backward(trainer.learner, clock)
+    trainer.optimizer.step()
+    strategy.after_step(trainer.learner)
+    return loss.detach()
