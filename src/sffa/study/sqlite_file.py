@@ -127,9 +127,13 @@ def inspect(db: sqlite3.Connection) -> None:
 
 
 def _identify(db: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether our tables are there; a foreign file is an error, another version unusable."""
-    kind = db.execute("PRAGMA application_id").fetchone()[0]
+    """Tell whether our tables are there; a foreign file is an error, another version unusable.
+
+    Tables are counted first: if another process makes them at this moment, together with its mark,
+    the mark is seen too.
+    """
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    kind = db.execute("PRAGMA application_id").fetchone()[0]
     if kind == 0 and tables == 0:
         return False
     if kind != APPLICATION_ID:
