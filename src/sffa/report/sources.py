@@ -18,8 +18,12 @@ RESULTS = Path("results")
 
 
 def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Mapping[str, Any] | Record]:
-    """Read the records of all files, in the order given; with none, of ``results/*.csv``."""
-    files = [Path(path) for path in paths] or sorted(RESULTS.glob("*.csv"))
+    """Read the records of all files, in the order given; with none, of ``results/*.csv``.
+
+    Of ``results`` only the files of studies are read; other measurements lie there too.
+    """
+    files = [Path(path) for path in paths]
+    files = files or [file for file in sorted(RESULTS.glob("*.csv")) if _of_a_study(file)]
     if not files:
         raise DataError(
             "nothing to report: give a store, a .csv or a .jsonl file, or have results/*.csv here"
@@ -32,6 +36,12 @@ def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Mapping[str, Any] | 
             _lines(file) if file.suffix.lower() in (".jsonl", ".ndjson") else read_records(file)
         )
     return found
+
+
+def _of_a_study(file: Path) -> bool:
+    """Tell by the first columns, which every version of a study's CSV has."""
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        return stream.readline().startswith("dataset,scenario,method,algorithm,seed,acc,fgt,fwt")
 
 
 def drawings(folder: str | os.PathLike[str]) -> list[Drawing]:
