@@ -12,26 +12,34 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from sffa.core.config import NetworkConfig
 from sffa.core.goodness import Energies, Goodness, SymmetricGoodness, ThresholdGoodness
 from sffa.core.seeds import generator
-from sffa.kernels import Gate, Incoming, Kernel, Rule, Winners, norm_factor
+from sffa.kernels import (
+    Gate,
+    Incoming,
+    Kernel,
+    Rule,
+    Scaled,
+    Winners,
+    dense_answer,
+    norm_factor,
+)
 from sffa.kernels.winners import TINY
 
 
 class Response(NamedTuple):
     """What a layer answers, each tensor (batch, candidates) unless said otherwise.
 
-    ``latent`` is what the next layer sees, normalised and detached: winners in SFFA, dense
-    (batch, candidates, width) in FFA. ``active`` is the same before normalisation.
+    ``active`` holds the latents, detached: winners in SFFA, dense (batch, candidates, width) in
+    FFA. ``latent`` is the same normalised, as the next layer sees it.
     """
 
     energies: Energies
     activity: Tensor
     active: Winners | Tensor
-    latent: Winners | Tensor
+    latent: Winners | Scaled
 
 
 class Layer(nn.Module, ABC):
@@ -67,7 +75,7 @@ class Layer(nn.Module, ABC):
         self,
         x: Tensor,
         codes: Tensor,
-        below: tuple[Layer, Winners | Tensor] | None,
+        below: tuple[Layer, Winners | Scaled] | None,
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
@@ -92,7 +100,7 @@ class SymmetricLayer(Layer):
         self,
         x: Tensor,
         codes: Tensor,
-        below: tuple[Layer, Winners | Tensor] | None,
+        below: tuple[Layer, Winners | Scaled] | None,
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
@@ -118,7 +126,7 @@ class ThresholdLayer(Layer):
     def __init__(self, config: NetworkConfig, width: int, previous: int, code: int, number: int):
         super().__init__(config, width, previous, code, number)
         self.norm = config.norm
-        self.activation = torch.sigmoid if config.activation == "sigmoid" else torch.relu
+        self.activation = config.activation or "relu"
         scale = 1 / width if config.scale == "mean" else config.scale
         self.goodness = ThresholdGoodness(config.theta, scale)
 
@@ -126,26 +134,23 @@ class ThresholdLayer(Layer):
         self,
         x: Tensor,
         codes: Tensor,
-        below: tuple[Layer, Winners | Tensor] | None,
+        below: tuple[Layer, Winners | Scaled] | None,
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
         """See `Layer.respond`. Latents are dense, so this is torch on every device."""
-        rows = candidates.clamp(min=0)
-        label = F.embedding(rows, codes @ self.code)  # indexing sums gradients in no fixed order
-        drive = torch.addmm(self.bias, x, self.image)[:, None, :] + label
+        incoming = None
         if below is not None and self.latent is not None:
             latent = below[1]
-            assert isinstance(latent, Tensor)
-            drive = drive + latent @ self.latent
-        active = self.activation(drive)
-        if self.gate is not None:
-            active = active * self.gate.mask(self.width)[rows]
-        energies = (active.square().sum(dim=-1),)
-        factor = norm_factor(energies[0], self.width, self.norm)
-        normal = active.detach() * factor[..., None]
-        activity = self._activity(active.sum(dim=-1), energies)
-        return Response(energies, activity, active.detach(), normal)
+            assert isinstance(latent, Scaled)
+            incoming = latent, self.latent
+        mask = None if self.gate is None else self.gate.mask(self.width)
+        label = torch.addmm(self.bias, codes, self.code)
+        answer = dense_answer(x @ self.image, label, incoming, candidates, self.activation, mask)
+        energies = (answer.energy,)
+        factor = norm_factor(answer.energy, self.width, self.norm)
+        activity = self._activity(answer.activity, energies)
+        return Response(energies, activity, answer.active, Scaled(answer.active, factor))
 
 
 def uniform(rng: np.random.Generator, bound: float, *shape: int) -> Tensor:

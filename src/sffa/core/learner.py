@@ -17,7 +17,7 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 Batch = TypeVar("Batch", Tensor, Array)
 Task = int | Tensor | Array | None
 
-_BLOCK = 2048
+BLOCK = 512  # examples scored at once: larger ones are no faster, and FFA keeps every latent
 
 
 class Learner(nn.Module, ABC):
@@ -162,8 +162,8 @@ class Learner(nn.Module, ABC):
     def scores(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
         """Give the scores (batch, candidates), columns as in ``classes``, or in the task's."""
         blocks = [
-            self.outputs(x[start : start + _BLOCK], part_of(task, start, _BLOCK))  # type: ignore[arg-type]
-            for start in range(0, max(len(x), 1), _BLOCK)
+            self.outputs(x[start : start + BLOCK], part_of(task, start, BLOCK))  # type: ignore[arg-type]
+            for start in range(0, max(len(x), 1), BLOCK)
         ]
         scores = torch.cat(blocks)
         return scores if isinstance(x, Tensor) else scores.cpu().numpy()

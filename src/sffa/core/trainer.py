@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sffa.core import negatives as negative_room
 from sffa.core.growth import follow
-from sffa.core.learner import Array, Learner, Task, part_of, tensor_of
+from sffa.core.learner import BLOCK, Array, Learner, Task, part_of, tensor_of
 from sffa.core.negatives import Negatives
 from sffa.core.network import Network
 from sffa.core.seeds import generator
@@ -239,7 +239,7 @@ class Trainer:
 
 @torch.no_grad()
 def accuracy(
-    learner: Learner, x: Tensor | Array, y: Tensor | Array, task: Task = None, block: int = 2048
+    learner: Learner, x: Tensor | Array, y: Tensor | Array, task: Task = None, block: int = BLOCK
 ) -> tuple[float, list[float]]:
     """Give the percentage of right predictions, and each layer's own (none for the baseline)."""
     examples = tensor_of(x, learner.device)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 
 from sffa.errors import ConfigurationError, nearest
+from sffa.kernels.dense import Scaled, dense_answer
 from sffa.kernels.reference import TorchKernel, expand
 from sffa.kernels.winners import Answer, Gate, Incoming, Kernel, Rule, Winners, norm_factor
 
@@ -18,7 +19,9 @@ __all__ = [
     "Incoming",
     "Kernel",
     "Rule",
+    "Scaled",
     "Winners",
+    "dense_answer",
     "expand",
     "get",
     "norm_factor",
