@@ -49,8 +49,9 @@ def dense_answer(
     ``shared``, ``label`` and the weights.
     """
     latent, weight = (None, None) if incoming is None else incoming
+    rows = candidates.clamp(min=0)
     return DenseAnswer(
-        *_Dense.apply(shared, label, weight, latent, candidates.clamp(min=0), activation, mask)
+        *_Dense.apply(shared, label, weight, latent, rows, activation, mask)  # type: ignore[no-untyped-call]
     )
 
 
