@@ -150,7 +150,7 @@ class ThresholdLayer(Layer):
         energies = (answer.energy,)
         factor = norm_factor(answer.energy, self.width, self.norm)
         activity = self._activity(answer.activity, energies)
-        return Response(energies, activity, answer.active, Scaled(answer.active, factor))
+        return Response(energies, activity, answer.active, Scaled(answer.awake, factor))
 
 
 def uniform(rng: np.random.Generator, bound: float, *shape: int) -> Tensor:
