@@ -176,7 +176,11 @@ def test_wrong_configurations_are_one_clear_line(values: dict, message: str) -> 
 
 
 def test_ffa_counts_the_sum_of_squares_and_a_disjoint_gate_plans_for_all_classes() -> None:
-    assert Course(small("ffa", network={}), toy()).learner.config.scale == 0.01
+    course = Course(small("ffa", network={}), toy())
+    assert course.learner.config.scale == 0.01
+    assert course.learner.config.code_density == 0.2
+    assert course.config.network == {"scale": 0.01, "code_density": 0.2}
+    assert small("sffa", network={"code_density": 0.1}).network == {"code_density": 0.1}
     assert Course(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
     gated = small("sffa", network={"gate": "disjoint", "k": 2}, hidden=(24,))
     assert Course(gated, toy()).learner.config.planned_classes == 6

@@ -216,15 +216,12 @@ class Course:
 def make_learner(config: ContinualConfig, features: int, classes: int) -> Learner:
     """Make the learner of a configuration, with no class met yet.
 
-    FFA's goodness is 0.01 times the sum of squares in the continual experiments, and a disjoint
-    gate plans for all classes of the stream, unless ``network`` says otherwise.
+    A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
     """
     options: dict[str, Any] = dict(config.network)
     preset = PRESETS[config.algorithm]
     if preset is not None:
         options = {"kernels": config.kernels, **options}
-        if preset["algorithm"] == "ffa":
-            options = {"scale": 0.01, **options}
         if {**preset, **options}.get("gate") == "disjoint":
             options = {"planned_classes": classes, **options}
     return make(config.algorithm, features, config.hidden, seed=config.seed, **options)
