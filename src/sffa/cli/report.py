@@ -21,7 +21,9 @@ def report(
             help="Stores, CSV files of studies, or JSON lines.", show_default="results/*.csv"
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
+    out: Annotated[
+        Path, typer.Option("--out", help="File to write: .html, or .md for plain tables.")
+    ] = Path("report.html"),
     figures: Annotated[
         Path | None,
         typer.Option("--figures", help="Folder that sffa analyze wrote.", show_default="none"),
@@ -31,12 +33,15 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a report of records: tables beside the paper's, figures, and a page for each run."""
-    from sffa.report import write
-    from sffa.report.sources import drawings, gather
+    from sffa.report import write, write_markdown
+    from sffa.report.sources import drawings, findings, gather
 
     started = time.perf_counter()
     records = gather(sources or [])
-    path = write(out, records, figures=drawings(figures) if figures else (), title=title)
+    if out.suffix == ".md":
+        path = write_markdown(out, records, title=title, findings=findings(out.parent))
+    else:
+        path = write(out, records, figures=drawings(figures) if figures else (), title=title)
     size = path.stat().st_size
     seconds = time.perf_counter() - started
     if as_json:

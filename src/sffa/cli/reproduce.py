@@ -46,7 +46,9 @@ _DEFAULT_STORE = "runs/STUDY.sqlite"
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="rq1, rq2, all, quick, or a .toml file.")] = "all",
+    study: Annotated[
+        str, typer.Argument(help="rq1, rq2, ours, all, quick, or a .toml file.")
+    ] = "all",
     datasets: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
     scenarios: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
     methods: Annotated[

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Literal
 
 from sffa.report.cells import Cell, Summary
 from sffa.study.configuration import config_hash
 from sffa.study.paper import published
-from sffa.study.presets import RQ1, RQ2
+from sffa.study.presets import hashes
 
 Verdict = Literal["better", "worse", "same", "open", ""]
 LOWER_IS_BETTER = frozenset({"fgt"})
@@ -63,12 +62,14 @@ def compare(cell: Cell, metric: str) -> Comparison:
 
 def as_paper(cell: Cell) -> bool:
     """Tell whether a cell was run exactly as the preset that stands for the paper."""
+    return _is_of(cell, "rq1", "rq2")
+
+
+def as_ours(cell: Cell) -> bool:
+    """Tell whether a cell was run exactly as the preset of what we add to the paper."""
+    return _is_of(cell, "ours")
+
+
+def _is_of(cell: Cell, *studies: str) -> bool:
     runs = (*cell.runs, *cell.failed)
-    return bool(runs) and config_hash(runs[0].config) in _paper_hashes()
-
-
-@functools.cache
-def _paper_hashes() -> frozenset[str]:
-    return frozenset(
-        run.key.config_hash for study in (RQ1, RQ2) for run in study.restricted(seeds=(0,)).runs()
-    )
+    return bool(runs) and any(config_hash(runs[0].config) in hashes(name) for name in studies)

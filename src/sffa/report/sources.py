@@ -44,6 +44,12 @@ def _of_a_study(file: Path) -> bool:
         return stream.readline().startswith("dataset,scenario,method,algorithm,seed,acc,fgt,fwt")
 
 
+def findings(folder: Path) -> str:
+    """Read what people made of the results, if they wrote it down beside them."""
+    file = folder / "findings.md"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
 def drawings(folder: str | os.PathLike[str]) -> list[Drawing]:
     """Read the figures that ``sffa analyze`` wrote into a folder."""
     place = Path(folder)

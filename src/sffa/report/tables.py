@@ -121,8 +121,7 @@ def _foot(cells: Sequence[Cell], compared: bool) -> str:
 def _compared(found: Comparison) -> list[Field]:
     paper = Field(NONE)
     if found.paper is not None:
-        error = f" ± {found.paper_sem:.2f}" if found.paper_sem is not None else ""
-        paper = Field(f"{found.paper:.2f}{error}".replace("-", "−"), found.paper)
+        paper = Field(written(found.paper, found.paper_sem), found.paper)
     gap = found.difference
     difference = Field(NONE)
     if gap is not None:
@@ -136,8 +135,17 @@ def _compared(found: Comparison) -> list[Field]:
 def _summary(found: Summary | None) -> Field:
     if found is None:
         return Field(NONE)
-    error = f" ± {found.sem:.2f}" if found.sem is not None else ""
-    return Field(f"{found.mean:.2f}{error}".replace("-", "−"), found.mean)
+    return Field(written(found.mean, found.sem), found.mean)
+
+
+def written(mean: float, sem: float | None) -> str:
+    """Write a mean and its standard error as the tables do.
+
+    >>> written(-16.042, None), written(90.03, 0.24)
+    ('−16.04', '90.03 ± 0.24')
+    """
+    error = f" ± {sem:.2f}" if sem is not None else ""
+    return f"{mean:.2f}{error}".replace("-", "−")
 
 
 def _seeds(cell: Cell) -> Field:

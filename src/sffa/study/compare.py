@@ -14,6 +14,7 @@ from pathlib import Path
 from sffa.files import write_text
 from sffa.study.errors import StudyError
 from sffa.study.paper import published
+from sffa.study.presets import hashes
 from sffa.study.record import Record
 
 # Compared with the paper, in this order; RQ1 is counted as the paper counts it.
@@ -67,7 +68,7 @@ def compare(records: Iterable[Record]) -> list[Comparison]:
     for record in records:
         if record.status == "done":
             groups[(*record.cell, record.key.config_hash)].append(record)
-    from_paper = _paper_hashes() if groups else set()
+    from_paper = hashes("rq1") | hashes("rq2")
     lines = []
     for members in groups.values():
         for metric in _METRICS:
@@ -77,7 +78,7 @@ def compare(records: Iterable[Record]) -> list[Comparison]:
     return sorted(lines, key=_place)
 
 
-def _line(members: Sequence[Record], metric: str, from_paper: set[str]) -> Comparison | None:
+def _line(members: Sequence[Record], metric: str, from_paper: frozenset[str]) -> Comparison | None:
     theirs = published(members[0].cell, metric)
     values = [v for record in members if (v := record.metrics.get(metric)) is not None]
     if theirs is None or not values:
@@ -117,14 +118,6 @@ def _within(difference: float, ours: float | None, theirs: float | None) -> bool
     if ours is None:
         return None
     return abs(difference) <= 2 * math.hypot(ours, theirs or 0.0)
-
-
-def _paper_hashes() -> set[str]:
-    from sffa.study.presets import RQ1, RQ2
-
-    return {
-        run.key.config_hash for study in (RQ1, RQ2) for run in study.restricted(seeds=(0,)).runs()
-    }
 
 
 def _place(line: Comparison) -> tuple[object, ...]:

@@ -1,6 +1,8 @@
-"""The studies by name: the paper's two, and a small one that takes seconds."""
+"""The studies by name: the paper's two, what we add to it, and a small one that takes seconds."""
 
 from __future__ import annotations
+
+import functools
 
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.grid import Grid, Override, Study
@@ -36,6 +38,29 @@ RQ2 = Study(
     seeds=tuple(range(10)),
 )
 
+# What we add to the paper: a label gate and all labels as negatives.
+OURS = Study(
+    "ours",
+    (
+        Grid(
+            base={
+                **{"scenario": "static", "algorithm": "sffa-gated", "negatives": "all"},
+                **{"epochs": 20, "lr": 1e-3},
+            },
+            axes={"dataset": ["mnist", "fmnist"]},
+        ),
+        Grid(
+            base={"algorithm": "sffa-gated", "network": {"candidates": "current"}},
+            axes={
+                "dataset": ["split-mnist", "split-fmnist"],
+                "scenario": ["class", "domain", "task"],
+                "method": ["naive", "replay"],
+            },
+        ),
+    ),
+    seeds=tuple(range(3)),
+)
+
 _SMALL = {"hidden": [60, 60], "batch_size": 128, "lr": 1e-3}
 _FEW_WINNERS = Override(when={"algorithm": "sffa"}, set={"network.k": 5})
 
@@ -63,8 +88,14 @@ QUICK = Study(
     seeds=(0, 1),
 )
 
-STUDIES = {"rq1": RQ1, "rq2": RQ2, "quick": QUICK}
+STUDIES = {"rq1": RQ1, "rq2": RQ2, "ours": OURS, "quick": QUICK}
 ALIASES = {"paper-rq1": "rq1", "paper-rq2": "rq2"}
+
+
+@functools.cache
+def hashes(name: str) -> frozenset[str]:
+    """Give the hashes of all configurations of a study."""
+    return frozenset(r.key.config_hash for r in STUDIES[name].restricted(seeds=(0,)).runs())
 
 
 def studies(name: str) -> list[Study]:

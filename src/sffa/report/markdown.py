@@ -1,0 +1,215 @@
+"""Results as Markdown: the paper's tables with ours beside them, and what is ours alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sffa.files import write_text
+from sffa.report import figures as draw
+from sffa.report.cells import Cell, Summary, cells
+from sffa.report.claims import claims
+from sffa.report.compare import as_ours, as_paper, compare
+from sffa.report.drawing import Drawing
+from sffa.report.overview import duration
+from sffa.report.records import METHODS, SCENARIOS, Run, number, read, sort_keys
+from sffa.report.style import name_of
+from sffa.report.tables import NONE, TITLES, written
+from sffa.study.paper import published
+from sffa.study.presets import RQ1, RQ2
+from sffa.study.record import Record
+
+_ALGORITHMS = ("bp", "ffa", "sffa")
+_OURS = "sffa-gated"
+_INTRODUCTION = """\
+Made by `sffa report --out results/RESULTS.md` from the records in this folder, none of it by hand \
+but the section "What we make of it" ([findings.md](findings.md)).
+All numbers are percent: the mean ± its standard error over seeds, then the paper's in \
+parentheses, then the difference, in **bold** where it is more than two combined standard errors.
+"""
+
+
+def write_markdown(
+    path: str | os.PathLike[str],
+    records: Iterable[Mapping[str, Any] | Record],
+    *,
+    title: str = "Results",
+    findings: str = "",
+) -> Path:
+    """Write the text to ``path``, and its figures into the folder ``figures`` beside it."""
+    target = Path(path)
+    runs = read(records)
+    groups = cells(runs)
+    drawings = _drawings([cell for cell in groups if _standard(cell)])
+    for drawing in drawings:
+        write_text(target.parent / "figures" / f"{drawing.name}.svg", drawing.svg)
+    write_text(target, _text(runs, groups, title, findings, drawings))
+    return target
+
+
+def _text(
+    runs: Sequence[Run],
+    groups: Sequence[Cell],
+    title: str,
+    findings: str,
+    drawings: Sequence[Drawing],
+) -> str:
+    shown = [cell for cell in groups if _standard(cell)]
+    other = [cell for cell in groups if not _standard(cell)]
+    parts = [
+        f"# {title}\n\n{_INTRODUCTION}",
+        _static(shown),
+        *(_continual(shown, metric) for metric in ("acc", "fgt", "fwt")),
+        _claims(shown),
+        findings.strip() + "\n" if findings else "",
+        _variants(other, shown),
+        _costs(runs),
+        "\n".join(f"![{d.title}](figures/{d.name}.svg)\n\n{d.caption}\n" for d in drawings),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _standard(cell: Cell) -> bool:
+    """Tell whether a cell belongs into the tables: the paper's, ours, or a dataset of neither."""
+    known = {run.values["dataset"] for study in (RQ1, RQ2) for run in study.runs()}
+    return as_paper(cell) or as_ours(cell) or cell.dataset not in known
+
+
+def _drawings(groups: Sequence[Cell]) -> list[Drawing]:
+    found = [draw.accuracy_bars(groups), draw.agreement(groups)]
+    some = [drawing for drawing in found if drawing is not None]
+    return [*some, *draw.streams(groups), *draw.learning_curves(groups)]
+
+
+def _static(shown: Sequence[Cell]) -> str:
+    """Give RQ1: three ways to count for each dataset and algorithm."""
+    found = {(c.dataset, c.algorithm): c for c in shown if c.scenario == "static"}
+    planned = list(dict.fromkeys(str(run.values["dataset"]) for run in RQ1.runs()))
+    datasets = list(dict.fromkeys([*planned, *(dataset for dataset, _ in found)]))
+    rows = []
+    for dataset in datasets:
+        for algorithm in (*_ALGORITHMS, _OURS):
+            cell = found.get((dataset, algorithm))
+            if cell is not None:
+                others = [_plain(cell.summary(metric)) for metric in ("last", "chosen")]
+                seeds = str(len(cell.runs))
+                row = [name_of(dataset), _title(algorithm), seeds, _compared(cell, "best"), *others]
+                rows.append(row)
+            elif algorithm != _OURS:
+                paper = published((dataset, "static", "", algorithm), "best")
+                theirs = NONE if paper is None else f"not run ({paper.mean:.2f})"
+                rows.append([name_of(dataset), _title(algorithm), "0", theirs, NONE, NONE])
+    lacking = [d for d in planned if not any(place[0] == d for place in found)]
+    foot = "Best: the best test accuracy over epochs, as the paper counts. Chosen: the test "
+    foot += "accuracy of the epoch that was best on held-out training examples, the honest one.\n"
+    if lacking:
+        command = f"sffa reproduce rq1 --datasets {','.join(lacking)}"
+        foot += f"\nWhat was not run is filled by `{command}`.\n"
+    titles = ["Dataset", "Algorithm", "Seeds", "Best epoch", "Last epoch", "Chosen epoch"]
+    return f"## RQ1: static datasets\n\n{_table(titles, rows)}\n{foot}"
+
+
+def _continual(shown: Sequence[Cell], metric: str) -> str:
+    """Give one metric of RQ2: methods down, algorithms across, for each dataset."""
+    found = {
+        (c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if c.scenario != "static"
+    }
+    datasets = list(dict.fromkeys(str(run.values["dataset"]) for run in RQ2.runs()))
+    ours = any(place[3] == _OURS for place in found)
+    algorithms = [*_ALGORITHMS, *([_OURS] if ours else [])]
+    text = f"## RQ2: {TITLES[metric].lower()}\n\n"
+    for dataset in datasets:
+        rows = []
+        for scenario in SCENARIOS[1:]:
+            for method in METHODS[4:]:
+                cells = [found.get((dataset, scenario, method, a)) for a in algorithms]
+                row = [NONE if cell is None else _compared(cell, metric) for cell in cells]
+                rows.append([name_of(scenario), name_of(method), *row])
+        titles = ["Scenario", "Method", *(_title(algorithm) for algorithm in algorithms)]
+        text += f"### {name_of(dataset)}\n\n{_table(titles, rows)}\n"
+    counts = sort_keys((str(len(cell.runs)) for cell in found.values()), ())
+    return text + (f"Seeds of a cell: {' to '.join(counts)}.\n" if counts else "")
+
+
+def _claims(shown: Sequence[Cell]) -> str:
+    found = claims(shown)
+    if not found:
+        return ""
+    rows = [[c.sentence, c.ours, c.paper, "yes" if c.holds else "**no**"] for c in found]
+    return f"## The paper's claims\n\n{_table(['Claim', 'Ours', 'Paper', 'Holds'], rows)}"
+
+
+def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> str:
+    """Give what else was tried, each beside the run of the same cell that the tables show."""
+    if not other:
+        return ""
+    places = {_place(cell): cell for cell in shown}
+    rows = []
+    for cell in other:
+        metric = "chosen" if cell.scenario == "static" else "acc"
+        standard = places.get(_place(cell))
+        same = None if standard is None else _over_seeds(standard, cell, metric)
+        names = [name_of(part) for part in (cell.dataset, cell.scenario, cell.method)]
+        names += [name_of(cell.algorithm), cell.variant or "as named", str(len(cell.runs))]
+        rows.append([*names, _plain(cell.summary(metric)), same or NONE])
+    titles = ["Dataset", "Scenario", "Method", "Algorithm", "Variant", "Seeds"]
+    return (
+        "## Variants\n\nWhat was tried beside the configurations of the tables: accuracy, and "
+        "under Standard that of the tables' own over the same seeds.\n\n"
+        + _table([*titles, "Accuracy", "Standard"], rows)
+    )
+
+
+def _over_seeds(cell: Cell, like: Cell, metric: str) -> str | None:
+    seeds = {run.seed for run in like.runs}
+    values = [run.metrics[metric] for run in cell.runs if run.seed in seeds]
+    return f"{sum(values) / len(values):.2f}" if len(values) == len(seeds) else None
+
+
+def _costs(runs: Sequence[Run]) -> str:
+    """Give the computing time by scenario and algorithm."""
+    times: dict[tuple[str, str], list[float]] = {}
+    for run in runs:
+        seconds = number(run.record.get("seconds"))
+        if seconds is not None and run.done:
+            times.setdefault((run.scenario, run.algorithm), []).append(seconds)
+    rows = []
+    for scenario, algorithm in sorted(times, key=lambda key: (SCENARIOS.index(key[0]), key[1])):
+        taken = times[scenario, algorithm]
+        words = [str(len(taken)), duration(sum(taken) / len(taken)), duration(sum(taken))]
+        rows.append([name_of(scenario), _title(algorithm), *words])
+    total = duration(sum(sum(t) for t in times.values()))
+    titles = ["Scenario", "Algorithm", "Runs", "Mean of a run", "In all"]
+    return (
+        f"## Time\n\n{_table(titles, rows)}\nTogether {total}, each run counted by the clock; "
+        "runs side by side on one machine count twice.\n"
+    )
+
+
+def _place(cell: Cell) -> tuple[str, ...]:
+    return cell.dataset, cell.scenario, cell.method, cell.algorithm
+
+
+def _title(algorithm: str) -> str:
+    return name_of(algorithm) + (" (ours)" if algorithm == _OURS else "")
+
+
+def _compared(cell: Cell, metric: str) -> str:
+    found = compare(cell, metric)
+    if found.difference is None:
+        return _plain(found.ours)
+    paper = written(found.paper or 0.0, found.paper_sem)
+    gap = f"{found.difference:+.2f}".replace("-", "−")
+    mark = "**" if found.verdict in ("better", "worse") else ""
+    return f"{_plain(found.ours)} ({paper}) {mark}{gap}{mark}"
+
+
+def _plain(found: Summary | None) -> str:
+    return NONE if found is None else written(found.mean, found.sem)
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
