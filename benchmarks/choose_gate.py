@@ -19,9 +19,9 @@ from sffa.continual import ContinualConfig, run
 from sffa.data import load
 from sffa.study.threads import limit
 
-COLUMNS = ("scenario", "method", "gate", "candidates", "code_density", "seed", "accuracy")
+COLUMNS = ("scenario", "method", "gate", "candidates", "seed", "accuracy")
 CELLS = (("class", "naive"), ("class", "replay"), ("task", "naive"), ("domain", "naive"))
-GATES = ("0.3", "0.5", "disjoint")
+GATES = ("0.2", "0.3", "0.5", "disjoint")
 
 
 def main() -> None:
@@ -42,9 +42,9 @@ def main() -> None:
         for seed in asked.seeds:
             whole, held = load("mnist").hold_out(5000, seed)
             data = replace(whole, test=held)
-            for (scenario, method), gate, density in itertools.product(CELLS, GATES, (0.2, 0.5)):
+            for (scenario, method), gate in itertools.product(CELLS, GATES):
                 for candidates in ("seen", "current") if scenario == "class" else ("seen",):
-                    choice = (scenario, method, gate, candidates, str(density), str(seed))
+                    choice = (scenario, method, gate, candidates, str(seed))
                     if choice in done:
                         continue
                     config = ContinualConfig(
@@ -54,7 +54,6 @@ def main() -> None:
                         network={
                             "gate": gate if gate == "disjoint" else float(gate),
                             "candidates": candidates,
-                            "code_density": density,
                         },
                     )
                     accuracy = run(config, data).metrics["acc"]
