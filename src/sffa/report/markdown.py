@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def _text(
     parts = [
         f"# {title}\n\n{_INTRODUCTION}",
         _static(shown),
+        _agreement(shown),
         *(_continual(shown, metric) for metric in ("acc", "fgt", "fwt")),
         _claims(shown),
         findings.strip() + "\n" if findings else "",
@@ -109,6 +111,41 @@ def _static(shown: Sequence[Cell]) -> str:
         foot += f"\nWhat was not run is filled by `{command}`.\n"
     titles = ["Dataset", "Algorithm", "Seeds", "Best epoch", "Last epoch", "Chosen epoch"]
     return f"## RQ1: static datasets\n\n{_table(titles, rows)}\n{foot}"
+
+
+def _agreement(shown: Sequence[Cell]) -> str:
+    """Say how near the accuracies of RQ2 are to the paper's, and whether methods rank the same."""
+    rows = []
+    for algorithm in _ALGORITHMS:
+        cells = [c for c in shown if c.scenario != "static" and c.algorithm == algorithm]
+        found = [f for c in cells if (f := compare(c, "acc")).difference is not None]
+        if not found:
+            continue
+        gaps = sorted(abs(f.difference or 0.0) for f in found)
+        near = f"{sum(gap <= 3 for gap in gaps)} of {len(gaps)}"
+        same = f"{sum(f.verdict == 'same' for f in found)} of {len(gaps)}"
+        ranks = _rank_correlations(cells)
+        rank = f"{statistics.fmean(ranks):.2f}" if ranks else NONE
+        rows.append([_title(algorithm), near, same, f"{statistics.median(gaps):.2f}", rank])
+    if not rows:
+        return ""
+    titles = ["Algorithm", "Within 3 points", "Within two standard errors"]
+    titles += ["Median difference", "Rank correlation of the methods"]
+    return f"## RQ2 at a glance\n\n{_table(titles, rows)}"
+
+
+def _rank_correlations(cells: Sequence[Cell]) -> list[float]:
+    """Give, for each stream with all six methods, Spearman's correlation with the paper's."""
+    from scipy.stats import spearmanr
+
+    streams: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for cell in cells:
+        found = compare(cell, "acc")
+        if found.ours is not None and found.paper is not None:
+            pair = found.ours.mean, found.paper
+            streams.setdefault((cell.dataset, cell.scenario), []).append(pair)
+    whole = [zip(*pairs, strict=True) for pairs in streams.values() if len(pairs) == 6]
+    return [float(spearmanr(*sides).statistic) for sides in whole]
 
 
 def _continual(shown: Sequence[Cell], metric: str) -> str:
