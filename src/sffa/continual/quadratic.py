@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from sffa.continual.strategy import Strategy, named
 from sffa.core import Learner
@@ -27,14 +26,17 @@ class QuadraticPenalty(Strategy):
         stiffness = self.beside.get("stiffness")
         if not stiffness:
             return
+        pull = self.beside.get("pull")
         parameters = named(learner)
-        held: list[Tensor] = [parameters[name] for name in stiffness]
-        for parameter in held:
+        scratch = torch.empty(0)
+        for name, stiff in stiffness.items():
+            parameter = parameters[name]
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-        grads = [parameter.grad for parameter in held if parameter.grad is not None]
-        anchors = [self.beside["anchor"][name] for name in stiffness]
-        away = torch._foreach_sub(held, anchors)
-        torch._foreach_addcmul_(grads, list(stiffness.values()), away)
-        if pull := self.beside.get("pull"):
-            torch._foreach_add_(grads, [pull[name] for name in stiffness])
+            if scratch.numel() < parameter.numel() or scratch.device != parameter.device:
+                scratch = torch.empty_like(parameter)
+            away = scratch.view(-1)[: parameter.numel()].view_as(parameter)
+            torch.sub(parameter, self.beside["anchor"][name], out=away)
+            parameter.grad.addcmul_(stiff, away)
+            if pull:
+                parameter.grad.add_(pull[name])
