@@ -22,6 +22,14 @@ def _below(silent: int) -> Tensor:
     return value
 
 
+def _left_out(value: Tensor, silent: int) -> Awake:
+    if not silent:
+        return Awake(value, None)
+    places = value.amax(0).nonzero().squeeze(1)
+    assert 0 < len(places) <= BELOW - silent
+    return Awake(value[:, places], places)
+
+
 def _plain(
     shared: Tensor,
     label: Tensor,
@@ -53,13 +61,10 @@ def test_values_and_gradients_are_those_of_the_plain_way(
     rows = torch.arange(LABELS).roll(1).expand(BATCH, -1)
     mask = (torch.arange(WIDTH) % 4 != torch.arange(LABELS)[:, None]) if gated else None
     value, factor = _below(silent_below), _draw(BATCH, LABELS, seed=5).exp()
-    places = value.flatten(0, 1).amax(0).nonzero().squeeze(1) if silent_below else None
-    small = value if places is None else value[..., places]
+    latents = [_left_out(value[:, column], silent_below) for column in range(LABELS)]
     to_energy, to_activity = _draw(BATCH, LABELS, seed=6), _draw(BATCH, LABELS, seed=7)
 
-    answer = dense_answer(
-        shared, label, (Scaled(Awake(small, places), factor), weight), rows, activation, mask
-    )
+    answer = dense_answer(shared, label, (Scaled(latents, factor), weight), rows, activation, mask)
     energy, activity, active = _plain(
         shared, label, weight, (value, factor), activation, mask, rows
     )
@@ -72,8 +77,9 @@ def test_values_and_gradients_are_those_of_the_plain_way(
         for one, other in zip(ours, plain, strict=True):
             torch.testing.assert_close(one, other)
     if activation == "relu" and silent_here:
-        assert answer.awake.places is not None
-        assert int(answer.awake.places.min()) >= silent_here
+        for awake in answer.awake:
+            assert awake.places is not None
+            assert int(awake.places.min()) >= silent_here
     assert not answer.active.requires_grad
 
 

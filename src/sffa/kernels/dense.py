@@ -2,9 +2,9 @@
 
 The latents of a batch under all its labels are tens of megabytes. Written out anew at every step of
 the way they cost half as much as the products, so they are made in place and normalised by a factor
-on the product. And many rectified neurons fall silent for good, above all in a stream of classes:
-those that no example of the batch wakes are left out of the next layer's product and of all
-gradients, which changes nothing but the time.
+on the product. And many rectified neurons are silent under a label, above all in a stream of
+classes: those that no example of the batch wakes under it are left out of the next layer's product
+and of all gradients, which changes nothing but the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORTH = 0.8  # leave silent neurons out if no more than this share is awake: it
 
 @dataclass(frozen=True)
 class Awake:
-    """Latents (batch, candidates, awake) of the neurons at ``places``; None if that is all."""
+    """Latents (batch, awake) under one candidate, of the neurons at ``places``; None for all."""
 
     value: Tensor
     places: Tensor | None
@@ -29,9 +29,9 @@ class Awake:
 
 @dataclass(frozen=True)
 class Scaled:
-    """Latents of which each example and candidate's are to be multiplied by its ``factor``."""
+    """Latents by candidate; each example's are to be multiplied by its ``factor``."""
 
-    latent: Awake
+    latents: list[Awake]
     factor: Tensor
 
 
@@ -44,7 +44,7 @@ class DenseAnswer(NamedTuple):
     energy: Tensor
     activity: Tensor
     active: Tensor
-    awake: Awake
+    awake: list[Awake]
 
 
 def dense_answer(
@@ -79,21 +79,21 @@ class _Dense(torch.autograd.Function):
         rows: Tensor,
         activation: str,
         mask: Tensor | None,
-    ) -> tuple[Tensor, Tensor, Tensor, Awake]:
+    ) -> tuple[Tensor, Tensor, Tensor, list[Awake]]:
         active = F.embedding(rows, label).add_(shared[:, None, :])
         if below is not None and weight is not None:
-            value, places = below.latent.value, below.latent.places
-            product = value @ (weight if places is None else weight[places])
-            active.addcmul_(product, below.factor[..., None])
+            for column, latent in enumerate(below.latents):
+                rows_awake = weight if latent.places is None else weight[latent.places]
+                product = latent.value @ rows_awake
+                active[:, column].addcmul_(product, below.factor[:, column, None])
         active.sigmoid_() if activation == "sigmoid" else active.relu_()
         if mask is not None:
             active.mul_(mask[rows])
         energy, activity = active.square().sum(dim=-1), active.sum(dim=-1)
-        awake = _awake(active)
-        ctx.save_for_backward(awake.value, awake.places, rows)
-        ctx.below, ctx.activation = below, activation
-        ctx.labels, ctx.width = label.shape
-        ctx.below_width = 0 if weight is None else len(weight)
+        awake = [_awake(active[:, column]) for column in range(rows.shape[1])]
+        ctx.awake, ctx.below, ctx.activation = awake, below, activation
+        ctx.shapes = shared.shape, label.shape, None if weight is None else weight.shape
+        ctx.save_for_backward(rows)
         ctx.mark_non_differentiable(active)
         ctx.set_materialize_grads(False)
         return energy, activity, active, awake
@@ -102,48 +102,60 @@ class _Dense(torch.autograd.Function):
     def backward(
         ctx: Any, to_energy: Tensor | None, to_activity: Tensor | None, *_: None
     ) -> tuple[Tensor | None, ...]:
-        active, places, rows = ctx.saved_tensors
-        delta = active * (0.0 if to_energy is None else (2 * to_energy)[..., None])
-        if to_activity is not None:
-            delta.add_(to_activity[..., None])
-            if ctx.activation == "relu":
-                delta.mul_(active > 0)
-        if ctx.activation == "sigmoid":
-            delta.mul_(active * (1 - active))
-        flat = delta.flatten(0, 1)
-        chosen = F.one_hot(rows.flatten(), ctx.labels).to(flat.dtype)
-        to_shared = _spread(delta.sum(dim=1), None, len(delta), places, ctx.width)
-        to_label = _spread(chosen.t() @ flat, None, ctx.labels, places, ctx.width)
-        to_weight = None
-        if (below := ctx.below) is not None:
-            delta.mul_(below.factor[..., None])
-            product = below.latent.value.flatten(0, 1).t() @ flat
-            to_weight = _spread(product, below.latent.places, ctx.below_width, places, ctx.width)
+        (rows,) = ctx.saved_tensors
+        like = ctx.awake[0].value if ctx.awake else rows.float()
+        to_shared, to_label, to_weight = (
+            None if shape is None else like.new_zeros(shape) for shape in ctx.shapes
+        )
+        assert to_shared is not None
+        assert to_label is not None
+        for column, latent in enumerate(ctx.awake):
+            delta = _delta(
+                latent.value,
+                None if to_energy is None else to_energy[:, column, None],
+                None if to_activity is None else to_activity[:, column, None],
+                ctx.activation,
+            )
+            chosen = F.one_hot(rows[:, column], len(to_label)).to(delta.dtype)
+            _add(to_shared, delta, None, latent.places)
+            _add(to_label, chosen.t() @ delta, None, latent.places)
+            if to_weight is not None:
+                below = ctx.below.latents[column]
+                delta.mul_(ctx.below.factor[:, column, None])
+                _add(to_weight, below.value.t() @ delta, below.places, latent.places)
         return to_shared, to_label, to_weight, None, None, None, None
+
+
+def _delta(
+    active: Tensor, to_energy: Tensor | None, to_activity: Tensor | None, activation: str
+) -> Tensor:
+    """Give the gradient of the drives whose latents are ``active``."""
+    delta = active * (0.0 if to_energy is None else 2 * to_energy)
+    if to_activity is not None:
+        delta.add_(to_activity)
+        if activation == "relu":
+            delta.mul_(active > 0)
+    return delta.mul_(active * (1 - active)) if activation == "sigmoid" else delta
 
 
 def _awake(active: Tensor) -> Awake:
     """Leave out the neurons that are silent throughout, if they are many enough."""
-    width = active.shape[-1]
     if not active.numel():
         return Awake(active, None)
-    places = active.flatten(0, 1).amax(dim=0).nonzero().squeeze(1)
-    if len(places) > _WORTH * width:
+    places = active.amax(dim=0).nonzero().squeeze(1)
+    if len(places) > _WORTH * active.shape[1]:
         return Awake(active, None)
-    return Awake(active.index_select(-1, places), places)
+    return Awake(active.index_select(1, places), places)
 
 
-def _spread(
-    small: Tensor, rows: Tensor | None, height: int, columns: Tensor | None, width: int
-) -> Tensor:
-    """Put a matrix back into one with the rows and columns that were left out, zero there."""
-    if rows is None and columns is None:
-        return small
-    full = small.new_zeros(height, width)
-    if rows is None:
-        full[:, columns] = small
-    elif columns is None:
-        full[rows] = small
+def _add(total: Tensor, part: Tensor, rows: Tensor | None, columns: Tensor | None) -> None:
+    """Add a matrix into the rows and columns of a larger one that it stands for."""
+    if rows is not None and columns is not None:
+        places = rows[:, None], columns
+        total[places] = total[places].add_(part)
+    elif rows is not None:
+        total.index_add_(0, rows, part)
+    elif columns is not None:
+        total.index_add_(1, columns, part)
     else:
-        full[rows[:, None], columns] = small
-    return full
+        total.add_(part)
