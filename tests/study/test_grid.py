@@ -116,3 +116,10 @@ def test_a_sweep_file_with_an_unknown_key_names_its_nearest_neighbour(tmp_path: 
 def test_seeds_that_cannot_be_read_are_an_error(text: str) -> None:
     with pytest.raises(ConfigurationError, match="0-9"):
         seeds(text)
+
+
+@pytest.mark.parametrize("path", sorted(Path("studies").glob("*.toml")), ids=lambda p: p.stem)
+def test_the_studies_kept_with_the_project_can_be_read(path: Path) -> None:
+    study = read_sweep(path)
+    assert study.name == path.stem
+    assert study.runs()
