@@ -18,6 +18,7 @@ from sffa.report.overview import duration
 from sffa.report.records import METHODS, SCENARIOS, Run, number, read, sort_keys
 from sffa.report.style import name_of
 from sffa.report.tables import NONE, TITLES, written
+from sffa.study.grid import Study
 from sffa.study.paper import published
 from sffa.study.presets import RQ1, RQ2
 from sffa.study.record import Record
@@ -75,8 +76,12 @@ def _text(
 
 def _standard(cell: Cell) -> bool:
     """Tell whether a cell belongs into the tables: the paper's, ours, or a dataset of neither."""
-    known = {run.values["dataset"] for study in (RQ1, RQ2) for run in study.runs()}
-    return as_paper(cell) or as_ours(cell) or cell.dataset not in known
+    return as_paper(cell) or as_ours(cell) or cell.dataset not in {*_planned(RQ1), *_planned(RQ2)}
+
+
+def _planned(study: Study) -> list[str]:
+    """Give the datasets of a study."""
+    return [name for grid in study.grids for name in grid.values_of("dataset")]
 
 
 def _drawings(groups: Sequence[Cell]) -> list[Drawing]:
@@ -88,7 +93,7 @@ def _drawings(groups: Sequence[Cell]) -> list[Drawing]:
 def _static(shown: Sequence[Cell]) -> str:
     """Give RQ1: three ways to count for each dataset and algorithm."""
     found = {(c.dataset, c.algorithm): c for c in shown if c.scenario == "static"}
-    planned = list(dict.fromkeys(str(run.values["dataset"]) for run in RQ1.runs()))
+    planned = _planned(RQ1)
     datasets = list(dict.fromkeys([*planned, *(dataset for dataset, _ in found)]))
     rows = []
     for dataset in datasets:
@@ -153,11 +158,10 @@ def _continual(shown: Sequence[Cell], metric: str) -> str:
     found = {
         (c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if c.scenario != "static"
     }
-    datasets = list(dict.fromkeys(str(run.values["dataset"]) for run in RQ2.runs()))
     ours = any(place[3] == _OURS for place in found)
     algorithms = [*_ALGORITHMS, *([_OURS] if ours else [])]
     text = f"## RQ2: {TITLES[metric].lower()}\n\n"
-    for dataset in datasets:
+    for dataset in _planned(RQ2):
         rows = []
         for scenario in SCENARIOS[1:]:
             for method in METHODS[4:]:
