@@ -62,5 +62,6 @@ def small(algorithm: str, **more):
     """Give a configuration of the toy stream: three experiences of two classes."""
     from sffa.continual import ContinualConfig
 
-    network = {"bp": {}, "ffa": {"scale": "mean", "theta": 0.5}}.get(algorithm, {"k": 4})
+    networks = {"bp": {}, "ffa": {"scale": "mean", "theta": 0.5}, "sffa-gated": {"k": 2}}
+    network = networks.get(algorithm, {"k": 4})
     return ContinualConfig(**{**SMALL, "algorithm": algorithm, "network": network, **more})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ def write_markdown(
     target = Path(path)
     runs = read(records)
     groups = cells(runs)
-    drawings = _drawings([cell for cell in groups if _standard(cell)])
+    standard = [replace(cell, variant="") for cell in groups if _standard(cell)]
+    drawings = _drawings(standard)
     for drawing in drawings:
         write_text(target.parent / "figures" / f"{drawing.name}.svg", drawing.svg)
     write_text(target, _text(runs, groups, title, findings, drawings))
