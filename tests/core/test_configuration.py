@@ -54,9 +54,9 @@ def test_odd_widths_are_welcome_in_ffa(widths):
 
 @pytest.mark.parametrize("algorithm", PRESETS)
 def test_every_name_makes_a_learner_that_options_can_change(algorithm):
-    net = make(algorithm, 5, hidden=(120,), classes=(4, 2), seed=3)
+    net = make(algorithm, 5, hidden=(160,), classes=(4, 2), seed=3)
     assert net.config.seed == 3
-    assert net.config.hidden == (120,)
+    assert net.config.hidden == (160,)
     assert net.predict(torch.ones(1, 5)).item() in (4, 2)
 
 
