@@ -128,3 +128,8 @@ def test_the_command_writes_markdown_by_the_files_ending(
     result = CliRunner().invoke(app, ["report", "runs.jsonl", "--out", "RESULTS.md"])
     assert result.exit_code == 0, result.output
     assert "Little yet." in (tmp_path / "RESULTS.md").read_text()
+    refused = CliRunner().invoke(
+        app, ["report", "runs.jsonl", "--out", "x.md", "--figures", str(tmp_path)]
+    )
+    assert refused.exit_code != 0
+    assert not (tmp_path / "x.md").exists()

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from sffa.cli.options import AsJson
+from sffa.errors import ConfigurationError
 
 
 def report(
@@ -38,6 +39,8 @@ def report(
 
     started = time.perf_counter()
     records = gather(sources or [])
+    if out.suffix == ".md" and figures:
+        raise ConfigurationError("--figures goes into an .html page; a .md file draws its own")
     if out.suffix == ".md":
         path = write_markdown(out, records, title=title, findings=findings(out.parent))
     else:
