@@ -29,6 +29,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "gated relu": {"gate": 0.5, "activation": "relu", "norm": "rms"},
     "disjoint literal": {"gate": "disjoint", "k": 4, "norm": "literal"},
     "ffa": {"algorithm": "ffa"},
+    "ffa by probability": {"algorithm": "ffa", "ranking": "probability"},
     "ffa gated one-hot": {"algorithm": "ffa", "gate": 0.5, "codes": "onehot"},
 }
 

@@ -48,6 +48,7 @@ OPTIONS: dict[str, dict] = {
     "ffa three layers": {"algorithm": "ffa", "hidden": (11, 16, 9)},
     "ffa number": {"algorithm": "ffa", "scale": 0.01},
     "ffa theta": {"algorithm": "ffa", "scale": 0.7, "theta": 0.5},
+    "ffa probability": {"algorithm": "ffa", "scale": 0.7, "ranking": "probability"},
     "ffa sigmoid": {"algorithm": "ffa", "activation": "sigmoid"},
     "ffa literal": {"algorithm": "ffa", "norm": "literal"},
     "ffa rms": {"algorithm": "ffa", "norm": "rms"},

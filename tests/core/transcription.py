@@ -128,6 +128,8 @@ class Transcription:
                     e, i = look.energies
                     eps = self.config.epsilon
                     scores[number, b, c] = (e + eps) / (e + i + 2 * eps)
+                elif self.config.ranking == "probability":
+                    scores[number, b, c] = self.probability(number, look)[0]
                 else:
                     scores[number, b, c] = self.scale(number) * look.energies[0]
         return scores

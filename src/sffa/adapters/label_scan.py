@@ -120,19 +120,19 @@ class _Symmetric(_FrozenLayer):
 
 
 class _Threshold(_FrozenLayer):
-    """FFA: every neuron counts; the scaled energy."""
+    """FFA: every neuron counts; the scaled energy, or its probability."""
 
     def __init__(self, network: Network, layer: Layer) -> None:
         super().__init__(network, layer)
-        self.scale = float(layer.goodness.scale)  # type: ignore[union-attr]
+        self.score = layer.goodness.score
 
     def forward(self, x: Tensor, below: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Give the scaled energy (batch, classes) and the latent (batch, classes, width)."""
+        """Give the score (batch, classes) and the latent (batch, classes, width)."""
         active = self.activation(self.drive(x, below))
         if self.allowed is not None:
             active = active * self.allowed
         energy = active.square().sum(dim=-1, keepdim=True)
-        return energy.squeeze(-1) * self.scale, self.normal(active, energy, self.width)
+        return self.score((energy.squeeze(-1),)), self.normal(active, energy, self.width)
 
 
 class Perceptron(nn.Module):

@@ -62,6 +62,9 @@ class NetworkConfig(Strict):
     scale: float | Literal["mean"] = Field(
         default="mean", description="of the ffa energy: 1/width, or a number on the sum"
     )
+    ranking: Literal["energy", "probability"] = Field(
+        default="energy", description="what ffa scores candidates by"
+    )
     norm: Literal["unit", "literal", "rms"] = Field(
         default="unit", description="between layers: by the norm, its square, or to unit power"
     )

@@ -51,18 +51,19 @@ class ThresholdGoodness:
 
     theta: float
     scale: float
+    ranking: str = "energy"
 
     def score(self, energies: Energies) -> Tensor:
-        """Give the scaled energy that candidates are ranked by."""
-        return energies[0] * self.scale
+        """Give what candidates are ranked by: the scaled energy, or the probability."""
+        return energies[0] * self.scale if self.ranking == "energy" else self.probability(energies)
 
     def probability(self, energies: Energies) -> Tensor:
         """Give the probability that the input is positive."""
-        return torch.sigmoid(self.score(energies) - self.theta)
+        return torch.sigmoid(energies[0] * self.scale - self.theta)
 
     def surprise(self, energies: Energies, target: Tensor) -> Tensor:
         """Give the binary cross-entropy of each coordinate; ``target`` is true for positives."""
-        logit = self.score(energies) - self.theta
+        logit = energies[0] * self.scale - self.theta
         return F.softplus(torch.where(target, -logit, logit))
 
 

@@ -128,7 +128,7 @@ class ThresholdLayer(Layer):
         self.norm = config.norm
         self.activation = config.activation or "relu"
         scale = 1 / width if config.scale == "mean" else config.scale
-        self.goodness = ThresholdGoodness(config.theta, scale)
+        self.goodness = ThresholdGoodness(config.theta, scale, config.ranking)
 
     def respond(
         self,
