@@ -96,6 +96,38 @@ def test_a_claim_can_fail() -> None:
     assert holding["GEM gains under SFFA"]
 
 
+def test_mas_is_asked_of_datasets_that_all_three_algorithms_have() -> None:
+    """FFA on one of two datasets: the other one counts for nobody."""
+    records = [
+        item
+        for item in as_published()
+        if (item["algorithm"], item["dataset"]) != ("ffa", "split-fmnist")
+    ]
+    mas = next(c for c in claims(cells(read(records))) if c.sentence.startswith("MAS"))
+    gain = published(("split-mnist", "task", "mas", "bp"), "acc").mean
+    gain -= published(("split-mnist", "task", "naive", "bp"), "acc").mean
+    assert f"BP {gain:+.1f}" in mas.ours
+
+
+def test_mas_that_harms_everyone_helps_nobody() -> None:
+    """The claim is about a gain; with none under back-propagation it does not hold."""
+    records = as_published()
+    for item in records:
+        if item["method"] == "mas":
+            loss = {"bp": 4, "ffa": 3, "sffa": 3}[item["algorithm"]]
+            run = (item["dataset"], item["scenario"], "naive", item["algorithm"])
+            item["metrics"]["acc"] = published(run, "acc").mean - loss
+    mas = next(c for c in claims(cells(read(records))) if c.sentence.startswith("MAS"))
+    assert not mas.holds
+
+
+def test_spreads_over_different_numbers_of_seeds_are_not_compared() -> None:
+    records = [i for i in as_published() if i["scenario"] != "static"]
+    more = [dict(i, seed=i["seed"] + 2) for i in records if i["algorithm"] == "sffa"]
+    found = claims(cells(read([*records, *more])))
+    assert not any(claim.sentence.startswith("SFFA varies") for claim in found)
+
+
 def test_claims_without_numbers_are_not_made() -> None:
     assert claims([]) == []
 
@@ -115,6 +147,43 @@ def test_ours_is_a_column_of_its_own_and_variants_stand_beside_their_standard(
     assert "SFFA, gated (ours)" in text
     assert re.search(r"\| Class IL \| Naive \|.*\| 70.00 \|", text)
     assert re.search(r"\| Naive \| SFFA \| .*coupling=product.* \| 1 \| 60.00 \| 50.00 \|", text)
+
+
+def test_no_record_is_left_out(tmp_path: Path) -> None:
+    """Datasets and negatives beyond the paper's, failures, scenarios nobody planned."""
+    static = RQ1.varying({"negatives": ["uniform", "hard"], "dataset": ["digits"]})
+    tried = RQ2.varying({"network.k": [5]}).restricted(
+        seeds=(0,), method=["naive"], algorithm=["sffa"], scenario=["task"], dataset=["split-mnist"]
+    )
+    records = [
+        record(run, best=97.0 + number, last=90.0, acc=90.0)
+        for number, run in enumerate(static.restricted(seeds=(0,), algorithm=["sffa"]).runs())
+    ]
+    stream = RQ2.restricted(seeds=(0,), method=["replay"], algorithm=["bp"], scenario=["class"])
+    records += [record(run, acc=88.25) for run in stream.varying({"dataset": ["split-x"]}).runs()]
+    records += [dict(record(run), status="failed") for run in tried.runs()]
+    records += [dict(record(RQ2.runs()[0], acc=12.75), scenario="online")]
+    text = write_markdown(tmp_path / "RESULTS.md", records).read_text()
+    assert "| Digits (8×8) | SFFA, uniform negatives | 1 | 97.00 |" in text
+    assert "| Digits (8×8) | SFFA, hard negatives | 1 | 98.00 |" in text
+    assert "| Class IL | Replay | 88.25 |" in text
+    assert "12.75" in text
+    assert "1 runs failed" in text
+
+
+def test_counts_of_seeds_are_numbers_and_what_cannot_be_judged_is_not_counted(
+    tmp_path: Path,
+) -> None:
+    cell = RQ2.restricted(
+        seeds=tuple(range(10)), method=["naive"], algorithm=["sffa"], dataset=["split-mnist"]
+    )
+    records = [record(run, acc=19.9 + run.key.seed / 100, fwt=-16.04) for run in cell.runs()]
+    lone = cell.restricted(seeds=(0,), scenario=["task"], algorithm=["bp"]).runs()
+    records += [record(run, acc=91.0) for run in lone]
+    text = write_markdown(tmp_path / "RESULTS.md", records).read_text()
+    assert "Seeds of a cell: 1 to 10." in text
+    assert "| Back-propagation | 1 of 1 | 0 of 0 |" in text
+    assert "**" not in text.split("## RQ2: forward transfer")[1].split("Seeds of")[0]
 
 
 def test_the_command_writes_markdown_by_the_files_ending(

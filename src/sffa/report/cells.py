@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from sffa.report.records import Run, flat
 from sffa.report.style import name_of, short_name
+from sffa.study.compare import mean_and_sem
 
 _NAMED = ("dataset", "scenario", "method", "algorithm")
 
@@ -41,11 +40,8 @@ class Cell:
 
     def summary(self, metric: str) -> Summary | None:
         """Summarise a metric over the finished runs that have it."""
-        values = np.array([run.metrics[metric] for run in self.runs if metric in run.metrics])
-        if not len(values):
-            return None
-        sem = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else None
-        return Summary(float(values.mean()), sem, len(values))
+        values = [run.metrics[metric] for run in self.runs if metric in run.metrics]
+        return Summary(*mean_and_sem(values), len(values)) if values else None
 
 
 def cells(runs: Sequence[Run]) -> list[Cell]:

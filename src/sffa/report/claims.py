@@ -6,15 +6,15 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sffa.report.cells import Cell
+from sffa.report.cells import Cell, Summary
 from sffa.report.compare import compare
+from sffa.study.presets import PAPER
 
-# Mean and standard error (None if there is none) of a cell, in percent.
-Number = tuple[float, float | None]
 Place = tuple[str, str, str, str]
-Numbers = dict[Place, Number]
+Numbers = dict[Place, Summary]
 
 REGULARISERS = ("ewc", "si", "mas")
+_SEEDS = 10  # of the paper
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ def _numbers(cells: Sequence[Cell]) -> tuple[Numbers, Numbers]:
             continue
         method = "" if cell.scenario == "static" else cell.method
         place = cell.dataset, cell.scenario, method, cell.algorithm
-        ours[place] = found.ours.mean, found.ours.sem
-        paper[place] = found.paper, found.paper_sem
+        ours[place] = found.ours
+        paper[place] = Summary(found.paper, found.paper_sem, _SEEDS)
     return ours, paper
 
 
@@ -66,8 +66,8 @@ def _gaps(
     """Give by how many points one algorithm is above another, for every cell both have."""
     kept = set(scenarios), set(methods)
     return [
-        mean - numbers[*place[:3], worse][0]
-        for place, (mean, _) in numbers.items()
+        found.mean - numbers[*place[:3], worse].mean
+        for place, found in numbers.items()
         if place[3] == better
         and place[1] in kept[0]
         and (not kept[1] or place[2] in kept[1])
@@ -87,9 +87,9 @@ def _symmetry(numbers: Numbers) -> tuple[str, bool] | None:
 
 def _replay(numbers: Numbers) -> tuple[str, bool] | None:
     streams: dict[Place, dict[str, float]] = {}
-    for (dataset, scenario, method, algorithm), (mean, _) in numbers.items():
+    for (dataset, scenario, method, algorithm), found in numbers.items():
         if scenario in ("class", "domain"):
-            streams.setdefault((dataset, scenario, "", algorithm), {})[method] = mean
+            streams.setdefault((dataset, scenario, "", algorithm), {})[method] = found.mean
     whole = [methods for methods in streams.values() if len(methods) > 1 and "replay" in methods]
     if not whole:
         return None
@@ -104,8 +104,8 @@ def _gem(numbers: Numbers) -> tuple[str, bool] | None:
 
 def _regularisers(numbers: Numbers) -> tuple[str, bool] | None:
     values = [
-        mean
-        for (_, scenario, method, algorithm), (mean, _) in numbers.items()
+        found.mean
+        for (_, scenario, method, algorithm), found in numbers.items()
         if scenario == "class" and method in REGULARISERS and algorithm != "ffa"
     ]
     if not values:
@@ -114,20 +114,24 @@ def _regularisers(numbers: Numbers) -> tuple[str, bool] | None:
 
 
 def _mas(numbers: Numbers) -> tuple[str, bool] | None:
-    gains = {
-        algorithm: [
-            mean - numbers[*place[:2], "naive", algorithm][0]
-            for place, (mean, _) in numbers.items()
-            if place[1:] == ("task", "mas", algorithm)
-            and (*place[:2], "naive", algorithm) in numbers
-        ]
-        for algorithm in ("bp", "ffa", "sffa")
-    }
-    if not all(gains.values()):
+    datasets = {place[0] for place in numbers}
+    whole = [
+        dataset
+        for dataset in datasets
+        if all((dataset, "task", m, a) in numbers for m in ("naive", "mas") for a in PAPER)
+    ]
+    if not whole:
         return None
-    mean = {algorithm: statistics.fmean(values) for algorithm, values in gains.items()}
-    text = ", ".join(f"{name.upper()} {value:+.1f}" for name, value in mean.items())
-    return f"over naive: {text}", max(mean["ffa"], mean["sffa"]) < mean["bp"] / 2
+    gain = {
+        algorithm: statistics.fmean(
+            numbers[dataset, "task", "mas", algorithm].mean
+            - numbers[dataset, "task", "naive", algorithm].mean
+            for dataset in whole
+        )
+        for algorithm in PAPER
+    }
+    text = ", ".join(f"{name.upper()} {value:+.1f}" for name, value in gain.items())
+    return f"over naive: {text}", max(gain["ffa"], gain["sffa"]) < gain["bp"] / 2 and gain["bp"] > 0
 
 
 def _task_gap(numbers: Numbers) -> tuple[str, bool] | None:
@@ -143,11 +147,13 @@ def _task_gap(numbers: Numbers) -> tuple[str, bool] | None:
 
 def _spread(numbers: Numbers) -> tuple[str, bool] | None:
     pairs = [
-        (sem, other)
-        for place, (_, sem) in numbers.items()
+        (found.sem, other.sem)
+        for place, found in numbers.items()
         if place[3] == "sffa"
-        and sem is not None
-        and (other := numbers.get((*place[:3], "ffa"), (0.0, None))[1]) is not None
+        and (other := numbers.get((*place[:3], "ffa"))) is not None
+        and found.sem is not None
+        and other.sem is not None
+        and found.count == other.count
     ]
     if not pairs:
         return None

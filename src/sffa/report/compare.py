@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sffa.report.cells import Cell, Summary
+from sffa.study.compare import within
 from sffa.study.configuration import config_hash
 from sffa.study.paper import published
 from sffa.study.presets import hashes
@@ -32,20 +33,22 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Say ``same`` within two combined standard errors, else which way; ``open`` for one seed.
+        """Say ``same`` within two combined standard errors, else which way.
+
+        ``open`` is what cannot be judged: one seed, or a number of the paper without an error.
 
         >>> Comparison("acc", Summary(90.5, 0.2, 10), 90.0, 0.24).verdict
         'same'
         >>> Comparison("fgt", Summary(5.0, 0.2, 10), 9.0, None).verdict
-        'better'
+        'open'
         """
         gap = self.difference
         if gap is None or self.ours is None:
             return ""
-        if self.ours.sem is None:
+        near = within(gap, self.ours.sem, self.paper_sem)
+        if near is None:
             return "open"
-        spread = (self.ours.sem**2 + (self.paper_sem or 0.0) ** 2) ** 0.5
-        if abs(gap) <= 2 * spread:
+        if near:
             return "same"
         return "better" if (gap > 0) != (self.metric in LOWER_IS_BETTER) else "worse"
 

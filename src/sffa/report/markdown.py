@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sffa import continual
 from sffa.files import write_text
 from sffa.report import figures as draw
 from sffa.report.cells import Cell, Summary, cells
@@ -16,21 +17,21 @@ from sffa.report.claims import claims
 from sffa.report.compare import as_ours, as_paper, compare
 from sffa.report.drawing import Drawing
 from sffa.report.overview import duration
-from sffa.report.records import METHODS, SCENARIOS, Run, number, read, sort_keys
+from sffa.report.records import METHODS, SCENARIOS, Run, number, rank_of, read
 from sffa.report.style import name_of
 from sffa.report.tables import NONE, TITLES, written
 from sffa.study.grid import Study
 from sffa.study.paper import published
-from sffa.study.presets import RQ1, RQ2
+from sffa.study.presets import PAPER, RQ1, RQ2
 from sffa.study.record import Record
 
-_ALGORITHMS = ("bp", "ffa", "sffa")
 _OURS = "sffa-gated"
 _INTRODUCTION = """\
 Made by `sffa report --out results/RESULTS.md` from the records in this folder, none of it by hand \
 but the section "What we make of it" ([findings.md](findings.md)).
 All numbers are percent: the mean ± its standard error over seeds, then the paper's in \
-parentheses, then the difference, in **bold** where it is more than two combined standard errors.
+parentheses, then the difference, in **bold** where it is more than two combined standard errors \
+(the paper gives errors for the accuracies of RQ2 only).
 """
 
 
@@ -44,24 +45,22 @@ def write_markdown(
     """Write the text to ``path``, and its figures into the folder ``figures`` beside it."""
     target = Path(path)
     runs = read(records)
-    groups = cells(runs)
-    standard = [replace(cell, variant="") for cell in groups if _standard(cell)]
-    drawings = _drawings(standard)
+    shown, other = _sorted_out([cell for cell in cells(runs) if cell.runs])
+    drawings = _drawings([replace(cell, variant="") for cell in shown])
     for drawing in drawings:
         write_text(target.parent / "figures" / f"{drawing.name}.svg", drawing.svg)
-    write_text(target, _text(runs, groups, title, findings, drawings))
+    write_text(target, _text(runs, shown, other, title, findings, drawings))
     return target
 
 
 def _text(
     runs: Sequence[Run],
-    groups: Sequence[Cell],
+    shown: Sequence[Cell],
+    other: Sequence[Cell],
     title: str,
     findings: str,
     drawings: Sequence[Drawing],
 ) -> str:
-    shown = [cell for cell in groups if _standard(cell)]
-    other = [cell for cell in groups if not _standard(cell)]
     parts = [
         f"# {title}\n\n{_INTRODUCTION}",
         _static(shown),
@@ -74,6 +73,18 @@ def _text(
         "\n".join(f"![{d.title}](figures/{d.name}.svg)\n\n{d.caption}\n" for d in drawings),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _sorted_out(groups: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """Part the cells that the tables show, one for each place, from all others."""
+    shown: dict[tuple[str, ...], Cell] = {}
+    other = []
+    for cell in groups:
+        if _standard(cell) and _place(cell) not in shown:
+            shown[_place(cell)] = cell
+        else:
+            other.append(cell)
+    return list(shown.values()), other
 
 
 def _standard(cell: Cell) -> bool:
@@ -94,23 +105,25 @@ def _drawings(groups: Sequence[Cell]) -> list[Drawing]:
 
 def _static(shown: Sequence[Cell]) -> str:
     """Give RQ1: three ways to count for each dataset and algorithm."""
-    found = {(c.dataset, c.algorithm): c for c in shown if c.scenario == "static"}
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in shown:
+        if cell.scenario == "static":
+            found.setdefault((cell.dataset, cell.algorithm), []).append(cell)
     planned = _planned(RQ1)
-    datasets = list(dict.fromkeys([*planned, *(dataset for dataset, _ in found)]))
     rows = []
-    for dataset in datasets:
-        for algorithm in (*_ALGORITHMS, _OURS):
-            cell = found.get((dataset, algorithm))
-            if cell is not None:
+    for dataset in dict.fromkeys([*planned, *(dataset for dataset, _ in found)]):
+        for algorithm in (*PAPER, _OURS):
+            alike = found.get((dataset, algorithm), [])
+            for cell in alike:
                 others = [_plain(cell.summary(metric)) for metric in ("last", "chosen")]
-                seeds = str(len(cell.runs))
-                row = [name_of(dataset), _title(algorithm), seeds, _compared(cell, "best"), *others]
-                rows.append(row)
-            elif algorithm != _OURS:
+                title = _title(algorithm) + (f", {cell.method} negatives" if alike[1:] else "")
+                counted = [str(len(cell.runs)), _compared(cell, "best"), *others]
+                rows.append([name_of(dataset), title, *counted])
+            if not alike and dataset in planned and algorithm != _OURS:
                 paper = published((dataset, "static", "", algorithm), "best")
                 theirs = NONE if paper is None else f"not run ({paper.mean:.2f})"
                 rows.append([name_of(dataset), _title(algorithm), "0", theirs, NONE, NONE])
-    lacking = [d for d in planned if any((d, a) not in found for a in _ALGORITHMS)]
+    lacking = [d for d in planned if any((d, a) not in found for a in PAPER)]
     foot = "Best: the best test accuracy over epochs, as the paper counts. Chosen: the test "
     foot += "accuracy of the epoch that was best on held-out training examples, the honest one.\n"
     if lacking:
@@ -123,21 +136,22 @@ def _static(shown: Sequence[Cell]) -> str:
 def _agreement(shown: Sequence[Cell]) -> str:
     """Say how near the accuracies of RQ2 are to the paper's, and whether methods rank the same."""
     rows = []
-    for algorithm in _ALGORITHMS:
+    for algorithm in PAPER:
         cells = [c for c in shown if c.scenario != "static" and c.algorithm == algorithm]
         found = [f for c in cells if (f := compare(c, "acc")).difference is not None]
         if not found:
             continue
         gaps = sorted(abs(f.difference or 0.0) for f in found)
         near = f"{sum(gap <= 3 for gap in gaps)} of {len(gaps)}"
-        same = f"{sum(f.verdict == 'same' for f in found)} of {len(gaps)}"
+        judged = [f.verdict for f in found if f.verdict != "open"]
+        same = f"{judged.count('same')} of {len(judged)}"
         ranks = _rank_correlations(cells)
         rank = f"{statistics.fmean(ranks):.2f}" if ranks else NONE
         rows.append([_title(algorithm), near, same, f"{statistics.median(gaps):.2f}", rank])
     if not rows:
         return ""
     titles = ["Algorithm", "Within 3 points", "Within two standard errors"]
-    titles += ["Median difference", "Rank correlation of the methods"]
+    titles += ["Median absolute difference", "Rank correlation of the methods"]
     return f"## RQ2 at a glance\n\n{_table(titles, rows)}"
 
 
@@ -161,19 +175,30 @@ def _continual(shown: Sequence[Cell], metric: str) -> str:
         (c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if c.scenario != "static"
     }
     ours = any(place[3] == _OURS for place in found)
-    algorithms = [*_ALGORITHMS, *([_OURS] if ours else [])]
+    algorithms = [*PAPER, *([_OURS] if ours else [])]
     text = f"## RQ2: {TITLES[metric].lower()}\n\n"
-    for dataset in _planned(RQ2):
+    for dataset in dict.fromkeys([*_planned(RQ2), *(place[0] for place in found)]):
         rows = []
-        for scenario in SCENARIOS[1:]:
-            for method in METHODS[4:]:
-                cells = [found.get((dataset, scenario, method, a)) for a in algorithms]
-                row = [NONE if cell is None else _compared(cell, metric) for cell in cells]
-                rows.append([name_of(scenario), name_of(method), *row])
+        for scenario, method in _streams(dataset, found):
+            cells = [found.get((dataset, scenario, method, a)) for a in algorithms]
+            row = [NONE if cell is None else _compared(cell, metric) for cell in cells]
+            rows.append([name_of(scenario), name_of(method), *row])
         titles = ["Scenario", "Method", *(_title(algorithm) for algorithm in algorithms)]
         text += f"### {name_of(dataset)}\n\n{_table(titles, rows)}\n"
-    counts = sort_keys((str(len(cell.runs)) for cell in found.values()), ())
-    return text + (f"Seeds of a cell: {' to '.join(counts)}.\n" if counts else "")
+    counts = sorted({len(cell.runs) for cell in found.values()})
+    return text + (f"Seeds of a cell: {_span(counts)}.\n" if counts else "")
+
+
+def _streams(dataset: str, found: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:
+    """Give the scenarios and methods of a table: the paper's, and what else there is."""
+    planned = [(s, m) for s in SCENARIOS[1:] for m in METHODS if m in continual.PAPER]
+    own = [(place[1], place[2]) for place in found if place[0] == dataset]
+    pairs = {*own, *(planned if dataset in _planned(RQ2) else [])}
+    return sorted(pairs, key=lambda pair: (rank_of(SCENARIOS, pair[0]), rank_of(METHODS, pair[1])))
+
+
+def _span(counts: Sequence[int]) -> str:
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _claims(shown: Sequence[Cell]) -> str:
@@ -191,12 +216,11 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> str:
     places = {_place(cell): cell for cell in shown}
     rows = []
     for cell in other:
-        metric = "chosen" if cell.scenario == "static" else "acc"
         standard = places.get(_place(cell))
-        same = None if standard is None else _over_seeds(standard, cell, metric)
+        same = None if standard is None else _over_seeds(standard, cell)
         names = [name_of(part) for part in (cell.dataset, cell.scenario, cell.method)]
         names += [name_of(cell.algorithm), cell.variant or "as named", str(len(cell.runs))]
-        rows.append([*names, _plain(cell.summary(metric)), same or NONE])
+        rows.append([*names, _plain(cell.summary("acc")), same or NONE])
     titles = ["Dataset", "Scenario", "Method", "Algorithm", "Variant", "Seeds"]
     return (
         "## Variants\n\nWhat was tried beside the configurations of the tables: accuracy, and "
@@ -205,10 +229,10 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> str:
     )
 
 
-def _over_seeds(cell: Cell, like: Cell, metric: str) -> str | None:
+def _over_seeds(cell: Cell, like: Cell) -> str | None:
     seeds = {run.seed for run in like.runs}
-    values = [run.metrics[metric] for run in cell.runs if run.seed in seeds]
-    return f"{sum(values) / len(values):.2f}" if len(values) == len(seeds) else None
+    values = [run.metrics["acc"] for run in cell.runs if run.seed in seeds and "acc" in run.metrics]
+    return f"{statistics.fmean(values):.2f}" if values and len(values) == len(seeds) else None
 
 
 def _costs(runs: Sequence[Run]) -> str:
@@ -219,15 +243,18 @@ def _costs(runs: Sequence[Run]) -> str:
         if seconds is not None and run.done:
             times.setdefault((run.scenario, run.algorithm), []).append(seconds)
     rows = []
-    for scenario, algorithm in sorted(times, key=lambda key: (SCENARIOS.index(key[0]), key[1])):
+    for scenario, algorithm in sorted(times, key=lambda key: (rank_of(SCENARIOS, key[0]), key[1])):
         taken = times[scenario, algorithm]
-        words = [str(len(taken)), duration(sum(taken) / len(taken)), duration(sum(taken))]
+        words = [str(len(taken)), duration(statistics.median(taken)), duration(sum(taken))]
         rows.append([name_of(scenario), _title(algorithm), *words])
     total = duration(sum(sum(t) for t in times.values()))
-    titles = ["Scenario", "Algorithm", "Runs", "Mean of a run", "In all"]
+    titles = ["Scenario", "Algorithm", "Runs", "Median of a run", "In all"]
+    failed = sum(not run.done for run in runs)
     return (
         f"## Time\n\n{_table(titles, rows)}\nTogether {total}, each run counted by the clock; "
-        "runs side by side on one machine count twice.\n"
+        "runs side by side on one machine count twice."
+        + (f" {failed} runs failed and are not in the tables." if failed else "")
+        + "\n"
     )
 
 

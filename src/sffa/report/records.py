@@ -57,10 +57,10 @@ def read(records: Iterable[Mapping[str, Any] | Record]) -> list[Run]:
 def order(run: Run) -> tuple[object, ...]:
     """Sort as the paper does: dataset, scenario, method, algorithm; then by seed."""
     return (
-        _place(DATASETS, run.dataset),
-        _place(SCENARIOS, run.scenario),
-        _place(METHODS, run.method),
-        _place(ALGORITHMS, run.algorithm),
+        rank_of(DATASETS, run.dataset),
+        rank_of(SCENARIOS, run.scenario),
+        rank_of(METHODS, run.method),
+        rank_of(ALGORITHMS, run.algorithm),
         -1 if run.seed is None else run.seed,
     )
 
@@ -71,7 +71,7 @@ def sort_keys(values: Iterable[str], known: Sequence[str]) -> list[str]:
     >>> sort_keys(["zeta", "ffa", "bp"], ALGORITHMS)
     ['bp', 'ffa', 'zeta']
     """
-    return sorted(set(values), key=lambda value: _place(known, value))
+    return sorted(set(values), key=lambda value: rank_of(known, value))
 
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -128,5 +128,6 @@ def _run(record: Mapping[str, Any]) -> Run:
     )
 
 
-def _place(known: Sequence[str], value: str) -> tuple[int, str]:
+def rank_of(known: Sequence[str], value: str) -> tuple[int, str]:
+    """Give what a value is sorted by: the known ones first, in their order."""
     return (known.index(value), "") if value in known else (len(known), value)

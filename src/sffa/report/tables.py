@@ -111,7 +111,7 @@ def _foot(cells: Sequence[Cell], compared: bool) -> str:
     if compared:
         parts.append(
             "Differences are ours minus the paper's: = within two combined standard errors, "
-            "▲ better, ▼ worse, ? not to be judged from one seed."
+            "▲ better, ▼ worse, ? not to be judged: one seed, or no error in the paper."
         )
         if not all(as_paper(cell) for cell in cells):
             parts.append("* not run with the configuration that stands for the paper.")

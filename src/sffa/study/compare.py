@@ -95,7 +95,7 @@ def _line(members: Sequence[Record], metric: str, from_paper: frozenset[str]) ->
         paper=theirs.mean,
         paper_sem=theirs.sem,
         difference=difference,
-        within=_within(difference, sem, theirs.sem),
+        within=within(difference, sem, theirs.sem),
         as_paper=digest in from_paper,
         config_hash=digest,
     )
@@ -113,11 +113,15 @@ def mean_and_sem(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, statistics.stdev(values) / math.sqrt(len(values))
 
 
-def _within(difference: float, ours: float | None, theirs: float | None) -> bool | None:
-    """Tell whether a difference lies within two combined standard errors."""
-    if ours is None:
+def within(difference: float, ours: float | None, theirs: float | None) -> bool | None:
+    """Tell whether a difference lies within two combined standard errors; None if one lacks.
+
+    >>> within(0.5, 0.2, 0.24), within(0.5, 0.2, None)
+    (True, None)
+    """
+    if ours is None or theirs is None:
         return None
-    return abs(difference) <= 2 * math.hypot(ours, theirs or 0.0)
+    return abs(difference) <= 2 * math.hypot(ours, theirs)
 
 
 def _place(line: Comparison) -> tuple[object, ...]:

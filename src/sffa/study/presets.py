@@ -7,7 +7,7 @@ import functools
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.grid import Grid, Override, Study
 
-_PAPER = ["bp", "ffa", "sffa"]
+PAPER = ["bp", "ffa", "sffa"]
 _NO_NEGATIVES = Override(when={"algorithm": "bp"}, set={"negatives": "none"})
 
 # The paper gives one number a cell in RQ1 and says nothing of seeds; ours are three.
@@ -16,7 +16,7 @@ RQ1 = Study(
     (
         Grid(
             base={"scenario": "static", "negatives": "uniform"},
-            axes={"dataset": ["mnist", "fmnist", "kmnist", "emnist-letters"], "algorithm": _PAPER},
+            axes={"dataset": ["mnist", "fmnist", "kmnist", "emnist-letters"], "algorithm": PAPER},
             overrides=[_NO_NEGATIVES],
         ),
     ),
@@ -31,7 +31,7 @@ RQ2 = Study(
                 "dataset": ["split-mnist", "split-fmnist"],
                 "scenario": ["class", "domain", "task"],
                 "method": ["naive", "ewc", "si", "mas", "replay", "gem"],
-                "algorithm": _PAPER,
+                "algorithm": PAPER,
             },
         ),
     ),
@@ -80,12 +80,12 @@ QUICK = Study(
                 "epochs": 5,
                 "holdout": 200,
             },
-            axes={"algorithm": _PAPER},
+            axes={"algorithm": PAPER},
             overrides=[_NO_NEGATIVES, _FEW_WINNERS],
         ),
         Grid(
             base={**_SMALL, "dataset": "split-digits"},
-            axes={"scenario": ["class"], "method": ["naive", "replay"], "algorithm": _PAPER},
+            axes={"scenario": ["class"], "method": ["naive", "replay"], "algorithm": PAPER},
             overrides=[_FEW_WINNERS],
         ),
     ),
