@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 from tests.study.conftest import result_of, tiny
 
 from sffa.study import Record, Run, Store, StoreError
+from sffa.study.heartbeat import Heartbeat
 
 COUNT = 30
 
@@ -162,3 +164,26 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as opened:
         assert opened.notice is None
         assert opened.records() == []
+
+
+def test_a_heartbeat_leaves_a_damaged_store_to_its_driver(store: Path) -> None:
+    """The renewal of a lease must not set the file aside: the driver still writes to it."""
+    run = tiny(seed=COUNT)
+    with Store(store) as driver:
+        driver.claim([run], "me", lease=0.4)
+        with sqlite3.connect(store) as other:
+            other.execute("UPDATE runs SET seconds = 99 WHERE seed = 0")
+        other.close()
+        with Heartbeat(store, "me", lease=0.4):
+            time.sleep(0.8)
+            assert driver.claim([run], "thief") is None
+        assert driver.finish(run, "me", result_of(run))
+    assert not list(store.parent.glob("s.set-aside-*"))
+    _, kept, _ = reopened(store)
+    assert {record.seed for record in kept} == set(range(1, COUNT + 1))
+
+
+def test_a_heartbeat_makes_no_store(tmp_path: Path) -> None:
+    with Heartbeat(tmp_path / "gone.sqlite", "me", lease=0.1):
+        time.sleep(0.1)
+    assert not list(tmp_path.iterdir())

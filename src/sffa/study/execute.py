@@ -18,6 +18,7 @@ from sffa.study.static import StaticConfig, run_static
 
 def execute(values: dict[str, Any]) -> dict[str, Any]:
     """Do the run of a configuration and give its record, with the environment; JSON-ready."""
+    environment = describe()  # before the run: files may change while it takes its time
     run = parse(values)
     data = _dataset(base_dataset(str(values["dataset"])))
     restart_peak()
@@ -25,7 +26,7 @@ def execute(values: dict[str, Any]) -> dict[str, Any]:
         record = run_static(run.config, data)
     else:
         record = dict(continual.run(run.config, data).record())
-    record |= {"peak_memory_mb": peak_mb(), "config": run.values, "environment": describe()}
+    record |= {"peak_memory_mb": peak_mb(), "config": run.values, "environment": environment}
     return record
 
 

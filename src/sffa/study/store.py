@@ -28,6 +28,7 @@ from sffa.study.sqlite_file import (
 
 LEASE = 60.0
 TRIES = 3
+RENEW = "UPDATE runs SET lease = ? WHERE owner = ?"
 _MARKS = ", ".join("?" for _ in COLUMNS)
 _OVER = "status IN ('done', 'failed')"
 
@@ -134,8 +135,7 @@ class Store:
     def renew(self, owner: str, lease: float = LEASE) -> int:
         """Put off the end of all leases of an owner; give how many it still holds."""
         with self._write() as db:
-            until = time.time() + lease
-            return db.execute("UPDATE runs SET lease = ? WHERE owner = ?", (until, owner)).rowcount
+            return db.execute(RENEW, (time.time() + lease, owner)).rowcount
 
     def finish(self, run: Run, owner: str, result: dict[str, object]) -> bool:
         """Keep the record of a claimed run; False if the claim was lost to another meanwhile."""

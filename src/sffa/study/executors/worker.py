@@ -14,8 +14,10 @@ from sffa.study.executors.contract import described
 def work(pipe: Connection, threads: int) -> None:
     """Do the runs that come through the pipe until it closes, or until the parent is gone."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    from sffa.study.environment import describe
     from sffa.study.execute import execute_text
 
+    describe()  # notes the commit while it is the one that was imported
     while True:
         try:
             text = pipe.recv_bytes().decode()
