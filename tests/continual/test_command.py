@@ -70,6 +70,11 @@ def test_wrong_settings_are_one_clear_line(pair: str, message: str, tmp_path: Pa
     assert "\n" not in str(error)
 
 
+def test_back_propagation_alone_ignores_no_setting(tmp_path: Path) -> None:
+    arguments = [*SMALL, "--algorithm", "bp", "--set", "epocs=3", "--out", str(tmp_path)]
+    assert "unknown option 'epocs'" in str(CliRunner().invoke(app, arguments).exception)
+
+
 def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

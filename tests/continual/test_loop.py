@@ -10,7 +10,6 @@ from tests.continual.toy import small, toy
 
 from sffa.continual import METHODS, ContinualConfig, Course, Stopped, run
 from sffa.core import Trainer
-from sffa.core.config import build
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 
 SCENARIOS = ("class", "domain", "task")
@@ -50,7 +49,7 @@ def test_a_record_is_json_with_everything_about_the_run() -> None:
     assert [e["classes"] for e in record["experiences"]] == [[0, 1], [2, 3], [4, 5]]
     assert all(e["seconds"] > 0 and e["memory_mb"] > 0 for e in record["experiences"])
     assert record["experiences"][-1]["strategy_mb"] > 0
-    assert build(ContinualConfig, **record["config"]) == result.config
+    assert ContinualConfig(**record["config"]) == result.config
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_does_not() -> None:
@@ -166,11 +165,21 @@ def test_progress_counts_every_batch_and_experience() -> None:
         ({"algorithm": "sfa"}, "did you mean 'sffa'?"),
         ({"scenario": "clas"}, "scenario"),
         ({"method": "rehearsal"}, "unknown method 'rehearsal'"),
+        ({"algorithm": [1]}, "'algorithm' = [1]"),
+        ({"algorithm": "bp", "hidden": (0,)}, "layer widths must be positive"),
+        ({"algorithm": "bp", "network": {"k": 5}}, "unknown option 'k'"),
+        ({"network": {"kk": 3}}, "did you mean 'k'?"),
+        ({"network": {"k": 1000}}, "do not fit into a half"),
+        ({"network": {"inputs": 5}}, "'inputs' is not an option of the network"),
+        ({"network": {"classes": [1]}}, "unknown option 'classes'"),
+        ({"seed": 2**64}, "'seed'"),
+        ({"kernels": "foo"}, "'kernels' = 'foo'"),
+        ({"method": "ewc", "options": {"ewc.strength": -1}}, "0 or more"),
     ],
 )
 def test_wrong_configurations_are_one_clear_line(values: dict, message: str) -> None:
     with pytest.raises(ConfigurationError) as error:
-        build(ContinualConfig, **values)
+        ContinualConfig(**values)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -31,7 +31,6 @@ from sffa.cli.options import (
 )
 from sffa.continual import METHODS, PAPER, ContinualConfig, Result, run
 from sffa.core import PRESETS, Learner
-from sffa.core.config import build
 from sffa.data import Dataset, load
 from sffa.files import replacing, write_text
 from sffa.report.cells import cells
@@ -91,7 +90,9 @@ def continual(
     algorithms = list(PRESETS) if algorithm == "all" else [algorithm]
     asked = settings(given)
     configs = [
-        _configured(common, m, a, asked, len(methods) > 1) for m in methods for a in algorithms
+        _configured(common, m, a, asked, len(methods) > 1, len(algorithms) > 1)
+        for m in methods
+        for a in algorithms
     ]
     data = load(configs[0].data_name, data_dir=data_dir)
     if kernels != "torch" and any(PRESETS[config.algorithm] for config in configs):
@@ -110,11 +111,16 @@ def continual(
 
 
 def _configured(
-    common: dict[str, Any], method: str, algorithm: str, asked: dict[str, Any], several: bool
+    common: dict[str, Any],
+    method: str,
+    algorithm: str,
+    asked: dict[str, Any],
+    methods: bool,
+    algorithms: bool,
 ) -> ContinualConfig:
     """Sort ``--set`` pairs into fields of the run, options of the method and of the network.
 
-    When several methods are compared, each takes the options that are its own.
+    When several methods or algorithms are compared, each takes the options that are its own.
     """
     run_fields: dict[str, Any] = {}
     options: dict[str, Any] = {}
@@ -124,12 +130,12 @@ def _configured(
         if key in ContinualConfig.model_fields:
             run_fields[key] = value
         elif "." in key and first != "network":
-            if not several or first in method.split("+") or first not in METHODS:
+            if not methods or first in method.split("+") or first not in METHODS:
                 options[key] = value
-        elif algorithm not in PRESETS or PRESETS[algorithm] is not None:
+        elif not algorithms or PRESETS[algorithm] is not None:
             network[key.removeprefix("network.")] = value
     chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
-    return build(ContinualConfig, **{**common, **chosen, **run_fields})
+    return ContinualConfig(**{**common, **chosen, **run_fields})
 
 
 def _run(

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS
-from sffa.core.config import Strict
-from sffa.errors import nearest
+from sffa.core.algorithms import check
+from sffa.core.config import Seed, Strict, Widths
 
 Scenario = Literal["class", "domain", "task"]
 
@@ -34,7 +34,7 @@ class ContinualConfig(Strict):
     scenario: Scenario = Field(default="class", description="what is asked at prediction")
     method: str = Field(default="naive", description="a strategy, or several joined by +")
     algorithm: str = Field(default="sffa", description="a name of core.PRESETS")
-    seed: int = Field(default=0, ge=0, description="of class order, weights, batches and buffers")
+    seed: Seed = Field(default=0, description="of class order, weights, batches and buffers")
     experiences: int = Field(default=5, ge=1, description="parts the classes are split into")
     class_order: tuple[tuple[int, ...], ...] | None = Field(
         default=None, description="the classes of each experience; wins over experiences"
@@ -42,14 +42,16 @@ class ContinualConfig(Strict):
     epochs: int = Field(default=2, ge=1, description="passes over each experience")
     batch_size: int = Field(default=512, ge=1, description="new examples in a step")
     lr: float = Field(default=1e-3, gt=0, description="of Adam")
-    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1, description="layer widths")
+    hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(
         default={}, description="other options of the network; see continual.config.NETWORK"
     )
     options: dict[str, float | int | str] = Field(
         default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
     )
-    kernels: str = Field(default="auto", description="backend of the forward-forward networks")
+    kernels: Literal["auto", "torch", "numba"] = Field(
+        default="auto", description="backend of the forward-forward networks"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -57,19 +59,16 @@ class ContinualConfig(Strict):
         """Write down what the network differs in, so that a record says all of it."""
         if not isinstance(values, dict) or not isinstance(values.get("network", {}), dict):
             return values
-        preset = PRESETS.get(values.get("algorithm", "sffa"))
+        preset = PRESETS.get(str(values.get("algorithm", "sffa")))
         added = {} if preset is None else NETWORK[preset["algorithm"]]
         return {**values, "network": {**added, **values.get("network", {})}}
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        from sffa.continual.methods import check
+        from sffa.continual.methods import make_strategy
 
-        if self.algorithm not in PRESETS:
-            hint = nearest(self.algorithm, list(PRESETS))
-            known = ", ".join(PRESETS)
-            raise ValueError(f"unknown algorithm '{self.algorithm}'{hint} (known: {known})")
-        check(self.parts, self.options)
+        check(self.algorithm, self.hidden, self.seed, self.network)
+        make_strategy(self.parts, self.options)
         return self
 
     @property

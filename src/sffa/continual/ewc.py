@@ -9,6 +9,7 @@ from sffa.continual.quadratic import QuadraticPenalty
 from sffa.continual.strategy import copied, gradients, like, named
 from sffa.continual.stream import Experience
 from sffa.core import Learner
+from sffa.errors import ConfigurationError
 
 
 class EWC(QuadraticPenalty):
@@ -37,8 +38,9 @@ class EWC(QuadraticPenalty):
         seed: int = 0,
         batch_size: int = 512,
     ) -> None:
-        super().__init__(seed, batch_size)
-        self.strength = strength
+        super().__init__(strength, seed, batch_size)
+        if decay is not None and not 0 <= decay <= 1:
+            raise ConfigurationError(f"the decay of EWC lies in 0 to 1, got {decay}")
         self.decay = decay
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:

@@ -9,6 +9,7 @@ from sffa.continual.quadratic import QuadraticPenalty
 from sffa.continual.strategy import copied, gradients, like, named
 from sffa.continual.stream import Experience
 from sffa.core import Learner
+from sffa.errors import ConfigurationError
 
 
 class MAS(QuadraticPenalty):
@@ -28,8 +29,9 @@ class MAS(QuadraticPenalty):
     def __init__(
         self, strength: float = 1.0, alpha: float = 0.5, *, seed: int = 0, batch_size: int = 512
     ) -> None:
-        super().__init__(seed, batch_size)
-        self.strength = strength
+        super().__init__(strength, seed, batch_size)
+        if not 0 <= alpha <= 1:
+            raise ConfigurationError(f"the alpha of MAS lies in 0 to 1, got {alpha}")
         self.alpha = alpha
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:

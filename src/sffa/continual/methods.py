@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from sffa.continual.agem import AGEM
 from sffa.continual.ewc import EWC
@@ -47,7 +49,7 @@ def options_of(method: str) -> dict[str, Any]:
 
 
 def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
-    """Refuse names of methods and options that do not exist, with the nearest that does."""
+    """Refuse methods and options that do not exist, and values of the wrong type."""
     for part in parts:
         if part not in METHODS:
             hint = nearest(part, list(METHODS))
@@ -57,12 +59,19 @@ def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
     if len(set(parts)) < len(parts):
         raise ConfigurationError(f"a method is named twice in '{'+'.join(parts)}'")
     known = [f"{part}.{name}" for part in parts for name in options_of(part)]
-    for key in options:
+    for key, value in options.items():
         if key not in known:
             raise ConfigurationError(
                 f"unknown option '{key}'{nearest(key, known)} "
                 f"(known for {'+'.join(parts)}: {', '.join(known) or 'none'})"
             )
+        method, _, name = key.rpartition(".")
+        wanted = get_type_hints(METHODS[method][0].__init__)[name]
+        try:
+            TypeAdapter(wanted).validate_python(value, strict=True)
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].lower()
+            raise ConfigurationError(f"option '{key}' = {value!r}: {said}") from None
 
 
 def make_strategy(
@@ -84,8 +93,5 @@ def make_strategy(
         kind, preset = METHODS[part]
         mark = f"{part}."
         own = {k.removeprefix(mark): v for k, v in given.items() if k.startswith(mark)}
-        try:
-            made.append(kind(**{**preset, **own}, seed=seed, batch_size=batch_size))
-        except TypeError as error:
-            raise ConfigurationError(f"options {own} do not fit method '{part}': {error}") from None
+        made.append(kind(**{**preset, **own}, seed=seed, batch_size=batch_size))
     return made[0] if len(made) == 1 else Combined(made)

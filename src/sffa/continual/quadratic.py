@@ -6,6 +6,7 @@ import torch
 
 from sffa.continual.strategy import Strategy, named
 from sffa.core import Learner
+from sffa.errors import ConfigurationError
 
 
 class QuadraticPenalty(Strategy):
@@ -15,6 +16,12 @@ class QuadraticPenalty(Strategy):
     strengths included; ``beside["pull"]``, where there is one, is a part that does not depend on
     θ. A parameter not in ``stiffness`` is free.
     """
+
+    def __init__(self, strength: float, seed: int, batch_size: int) -> None:
+        super().__init__(seed, batch_size)
+        if not strength >= 0:
+            raise ConfigurationError(f"the strength of a penalty is 0 or more, got {strength}")
+        self.strength = strength
 
     @torch.no_grad()
     def penalty(self, learner: Learner) -> None:

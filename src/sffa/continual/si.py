@@ -9,6 +9,7 @@ from sffa.continual.quadratic import QuadraticPenalty
 from sffa.continual.strategy import copied, like, named
 from sffa.continual.stream import Experience
 from sffa.core import Learner
+from sffa.errors import ConfigurationError
 
 _MOST = 0.001
 
@@ -36,8 +37,9 @@ class SI(QuadraticPenalty):
         seed: int = 0,
         batch_size: int = 512,
     ) -> None:
-        super().__init__(seed, batch_size)
-        self.strength = strength
+        super().__init__(strength, seed, batch_size)
+        if not epsilon > 0:
+            raise ConfigurationError(f"the epsilon of SI is above 0, got {epsilon}")
         self.epsilon = epsilon
 
     def before_experience(self, learner: Learner, experience: Experience) -> None:

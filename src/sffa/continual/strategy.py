@@ -149,6 +149,10 @@ class Combined(Strategy):
             for name, tensor in part.tensors().items()
         }
 
+    @property
+    def megabytes(self) -> float:  # noqa: D102
+        return sum(part.megabytes for part in self.parts)
+
     def restore(self, tensors: dict[str, Tensor]) -> None:  # noqa: D102
         for number, part in enumerate(self.parts):
             mark = f"{number}."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sffa.core.backprop import Backprop
+from sffa.core.backprop import Backprop, BackpropConfig
+from sffa.core.config import NetworkConfig
 from sffa.core.network import Network
 from sffa.errors import ConfigurationError, nearest
 
@@ -32,11 +33,34 @@ def make(
     >>> make("sffa-gated", 64, hidden=(200,), classes=range(10)).config.gate
     0.2
     """
+    preset = _preset(algorithm)
+    if preset is None:
+        return Backprop(inputs, hidden, classes, seed, **options)
+    return Network(inputs, hidden, classes=classes, seed=seed, **{**preset, **options})
+
+
+def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[str, Any]) -> None:
+    """Refuse what `make` would refuse, without making anything.
+
+    >>> check("sffa", (40,), 0, {"kk": 3})
+    Traceback (most recent call last):
+    ...
+    sffa.errors.ConfigurationError: unknown option 'kk'; did you mean 'k'?
+    """
+    preset = _preset(algorithm)
+    given = {"inputs": 1, "hidden": hidden, "seed": seed}
+    for name in options:
+        if name in (*given, "algorithm"):
+            raise ConfigurationError(f"'{name}' is not an option of the network but of the run")
+    if preset is None:
+        BackpropConfig(**given, **options)
+    else:
+        NetworkConfig(**given, **{**preset, **options})
+
+
+def _preset(algorithm: str) -> dict[str, Any] | None:
     if algorithm not in PRESETS:
         known = ", ".join(PRESETS)
         hint = nearest(algorithm, list(PRESETS))
         raise ConfigurationError(f"unknown algorithm '{algorithm}'{hint} (known: {known})")
-    preset = PRESETS[algorithm]
-    if preset is None:
-        return Backprop(inputs, hidden, classes, seed, **options)
-    return Network(inputs, hidden, classes=classes, seed=seed, **{**preset, **options})
+    return PRESETS[algorithm]

@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sffa.core.config import Strict, build
+from sffa.core.config import Seed, Strict, Widths
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import uniform
 from sffa.core.learner import Array, Learner, Task
@@ -27,8 +27,8 @@ class BackpropConfig(Strict):
     """The baseline of the paper: ReLU, cross-entropy, hidden layers as wide as the others'."""
 
     inputs: int = Field(ge=1, description="features of an example")
-    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1, description="layer widths")
-    seed: int = Field(default=0, ge=0, description="of the weights")
+    hidden: Widths = (1400, 1400)
+    seed: Seed = Field(default=0, description="of the weights")
 
 
 class Backprop(Learner):
@@ -56,9 +56,7 @@ class Backprop(Learner):
         **options: Any,
     ) -> None:
         super().__init__(inputs)
-        self.config = build(
-            BackpropConfig, inputs=inputs, hidden=tuple(hidden), seed=seed, **options
-        )
+        self.config = BackpropConfig(inputs=inputs, hidden=tuple(hidden), seed=seed, **options)
         widths = [inputs, *self.config.hidden]
         self.body = nn.Sequential()
         for number, (fan_in, width) in enumerate(pairwise(widths)):

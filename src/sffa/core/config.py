@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from sffa.errors import ConfigurationError, nearest
 
 
 class Strict(BaseModel):
-    """A frozen configuration that accepts only the keys it knows."""
+    """A frozen configuration that accepts only the keys it knows.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    What pydantic refuses becomes one line that names the nearest key.
 
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-def build(model: type[Model], **values: Any) -> Model:
-    """Make a configuration; what pydantic refuses becomes one line that names the nearest key.
-
-    >>> build(NetworkConfig, inputs=4, hiden=(8,))
+    >>> NetworkConfig(inputs=4, hiden=(8,))
     Traceback (most recent call last):
     ...
     sffa.errors.ConfigurationError: unknown option 'hiden'; did you mean 'hidden'?
     """
-    try:
-        return model(**values)
-    except ValidationError as error:
-        raise ConfigurationError(_one_line(model, error)) from None
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigurationError(_one_line(type(self), error)) from None
 
 
 def _one_line(model: type[BaseModel], error: ValidationError) -> str:
@@ -42,13 +46,25 @@ def _one_line(model: type[BaseModel], error: ValidationError) -> str:
     return f"option '{name}' = {first['input']!r}: {first['msg'].lower()}"
 
 
+def _positive(widths: tuple[int, ...]) -> tuple[int, ...]:
+    if min(widths) < 1:
+        raise ValueError(f"layer widths must be positive, got {widths}")
+    return widths
+
+
+Widths = Annotated[
+    tuple[int, ...], Field(min_length=1, description="layer widths"), AfterValidator(_positive)
+]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+
 class NetworkConfig(Strict):
     """A forward-forward network. Defaults are the paper's; section and equation in the comments."""
 
     inputs: int = Field(ge=1, description="features of an example")
-    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1, description="layer widths")
+    hidden: Widths = (1400, 1400)
     algorithm: Literal["sffa", "ffa"] = "sffa"
-    seed: int = Field(default=0, ge=0, description="of weights, codes and gates")
+    seed: Seed = Field(default=0, description="of weights, codes and gates")
     activation: Literal["sigmoid", "relu"] | None = Field(
         default=None, description="sigmoid for sffa and relu for ffa unless given"
     )
@@ -88,8 +104,6 @@ class NetworkConfig(Strict):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if min(self.hidden) < 1:
-            raise ValueError(f"layer widths must be positive, got {self.hidden}")
         if isinstance(self.gate, float) and not 0 < self.gate <= 1:
             raise ValueError(f"gate must lie in (0, 1] or be 'disjoint', got {self.gate}")
         if self.algorithm == "sffa":

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sffa import kernels as kernel_room
 from sffa.core.codes import onehot_code, symba_code
-from sffa.core.config import NetworkConfig, build
+from sffa.core.config import NetworkConfig
 from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, uniform
@@ -86,7 +86,7 @@ class Network(Learner):
                     "a disjoint gate needs classes or planned_classes, to know how large a share is"
                 )
             given["planned_classes"] = len(known)
-        self.config = build(NetworkConfig, **given)
+        self.config = NetworkConfig(**given)
         self.kernels = kernels
         self._kernel: Kernel | None = None
         kernel_room.get(kernels, torch.device("cpu" if kernels == "numba" else "meta"))
@@ -113,7 +113,7 @@ class Network(Learner):
     def deepen(self, width: int) -> list[Growth]:
         """Add a layer on top that trains alone; what the layers below compute stays the same."""
         hidden = (*self.config.hidden, width)
-        config = build(NetworkConfig, **{**self.config.model_dump(), "hidden": hidden})
+        config = NetworkConfig(**{**self.config.model_dump(), "hidden": hidden})
         if config.gate is not None:
             self._shares(config)
         self.config = config

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from sffa.continual import ContinualConfig
-from sffa.core.config import build
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.static import StaticConfig
 
@@ -74,12 +73,12 @@ def parse(values: Mapping[str, Any]) -> Run:
     """
     scenario = values.get("scenario", "static")
     if scenario == "static":
-        return Run(build(StaticConfig, **values))
+        return Run(StaticConfig(**values))
     if scenario not in CONTINUAL:
         known = ", ".join(SCENARIOS)
         hint = nearest(str(scenario), list(SCENARIOS))
         raise ConfigurationError(f"unknown scenario '{scenario}'{hint} (known: {known})")
-    return Run(build(ContinualConfig, **values))
+    return Run(ContinualConfig(**values))
 
 
 def canonical(value: Any) -> str:

@@ -124,7 +124,7 @@ def seeds(text: str) -> tuple[int, ...]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not first.isdecimal() or (dash and not last.isdecimal()):
             raise ConfigurationError(f"cannot read seeds '{text}'; write them as 0-9 or 0,1,5")
         found += range(int(first), int(last or first) + 1)
     if not found:

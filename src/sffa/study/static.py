@@ -14,14 +14,13 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sffa.core import PRESETS, Epoch, Learner, NetworkConfig, Trainer, make
-from sffa.core.config import Strict
+from sffa.core import Epoch, Learner, Trainer, make
+from sffa.core.algorithms import check
+from sffa.core.config import Seed, Strict, Widths
 from sffa.data import Dataset, load
-from sffa.errors import nearest
 from sffa.memory import peak_mb, restart_peak
 
 NEGATIVES = ("uniform", "hard", "all", "none")
-_GIVEN_ELSEWHERE = {"inputs", "hidden", "algorithm", "seed"}
 
 
 class StaticConfig(Strict):
@@ -30,7 +29,7 @@ class StaticConfig(Strict):
     dataset: str = "mnist"
     scenario: Literal["static"] = "static"
     algorithm: str = "sffa"
-    seed: int = Field(default=0, ge=0, description="of weights, order, negatives and held-out set")
+    seed: Seed = Field(default=0, description="of weights, order, negatives and held-out set")
     epochs: int = Field(default=100, ge=1, description="for each layer, if greedy")
     batch_size: int = Field(default=512, ge=1)
     lr: float = Field(default=1e-4, gt=0)
@@ -38,7 +37,7 @@ class StaticConfig(Strict):
         default="uniform", description="none for back-propagation, and only for it"
     )
     schedule: Literal["online", "greedy"] = "online"
-    hidden: tuple[int, ...] = Field(default=(1400, 1400), min_length=1)
+    hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(default_factory=dict, description="fields of NetworkConfig")
     holdout: int = Field(default=5000, ge=0, description="training examples kept to choose by")
     kernels: Literal["auto", "torch", "numba"] = "auto"
@@ -52,9 +51,7 @@ class StaticConfig(Strict):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.algorithm not in PRESETS:
-            hint = nearest(self.algorithm, list(PRESETS))
-            raise ValueError(f"unknown algorithm '{self.algorithm}'{hint}")
+        check(self.algorithm, self.hidden, self.seed, self.network)
         if (self.algorithm == "bp") != (self.negatives == "none"):
             raise ValueError(
                 f"negatives='{self.negatives}' does not go with algorithm='{self.algorithm}': "
@@ -62,10 +59,6 @@ class StaticConfig(Strict):
             )
         if self.algorithm == "bp" and self.schedule != "online":
             raise ValueError("back-propagation has no greedy schedule: use schedule='online'")
-        known = [] if self.algorithm == "bp" else sorted({*NetworkConfig.model_fields})
-        for name in self.network:
-            if name not in known or name in _GIVEN_ELSEWHERE:
-                raise ValueError(f"unknown option 'network.{name}'{nearest(name, known)}")
         return self
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from sffa.core.config import Strict, build
+from sffa.core.config import Strict
 from sffa.errors import ConfigurationError
 from sffa.study.grid import Grid, Override, Study, seeds
 
@@ -32,7 +32,7 @@ def read_sweep(path: str | os.PathLike[str]) -> Study:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not TOML: {error}") from error
-    sweep = build(_Sweep, **values)
+    sweep = _Sweep(**values)
     chosen = seeds(sweep.seeds) if isinstance(sweep.seeds, str) else tuple(sweep.seeds)
     grid = Grid(base=sweep.base, axes=sweep.axes, overrides=sweep.overrides)
     return Study(sweep.name or Path(path).stem, (grid,), chosen)
