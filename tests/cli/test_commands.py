@@ -45,14 +45,37 @@ def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
     with monkeypatch.context() as patch:
         patch.setattr("sffa.cli.train._Run", Interrupted)
         assert sffa("train", *settings, "--out", "part.safetensors").code == 130
-    done = sffa("train", *settings, "--resume", "part.safetensors")
+    done = sffa("train", "--resume", "part.safetensors")
     if (schedule, cut) == ("online", 2):
         assert "nothing to do" in done.err
         return
     assert done.code == 0, done.err
-    whole, resumed = load("whole.safetensors"), load("model.safetensors")
+    whole, resumed = load("whole.safetensors"), load("part.safetensors")
     for name, value in whole.state_dict().items():
         assert value.equal(resumed.state_dict()[name]), name
+
+
+def test_a_checkpoint_is_not_resumed_with_other_batches(sffa: Run, model: Path) -> None:
+    before = model.read_bytes()
+    done = sffa("train", "--resume", model, "--epochs", 9, "--batch-size", 7)
+    assert done.code == 2
+    assert "was begun with batches of" in done.err
+    assert model.read_bytes() == before
+
+
+def test_a_model_finds_the_data_of_ones_own_again(
+    sffa: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if a dataset of the registry has the same name as the file."""
+    rng = np.random.default_rng(0)
+    np.savez("digits.npz", x=rng.random((50, 5)).astype(np.float32), y=np.arange(50) % 2)
+    small = ("--hidden", "40", "--set", "k=3", "--epochs", 1)
+    assert sffa("train", "--dataset", "digits.npz", *small, "--keep-state").code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = json.loads(sffa("evaluate", "../model.safetensors", "--json").out)
+    assert found["examples"] < 50
+    assert sffa("train", "--resume", "../model.safetensors", "--epochs", 2).code == 0
 
 
 def test_evaluate_repeats_the_accuracy_that_training_reported(sffa: Run, model: Path) -> None:

@@ -167,7 +167,7 @@ def test_progress_counts_every_batch_and_experience() -> None:
         ({"method": "rehearsal"}, "unknown method 'rehearsal'"),
         ({"algorithm": [1]}, "'algorithm' = [1]"),
         ({"algorithm": "bp", "hidden": (0,)}, "layer widths must be positive"),
-        ({"algorithm": "bp", "network": {"k": 5}}, "unknown option 'k'"),
+        ({"algorithm": "bp", "network": {"k": 5}}, "back-propagation has no option 'k'"),
         ({"network": {"kk": 3}}, "did you mean 'k'?"),
         ({"network": {"k": 1000}}, "do not fit into a half"),
         ({"network": {"inputs": 5}}, "'inputs' is not an option of the network"),
@@ -189,7 +189,8 @@ def test_ffa_counts_the_sum_of_squares_and_a_disjoint_gate_plans_for_all_classes
     assert course.learner.config.scale == 0.01
     assert course.learner.config.code_density == 0.2
     assert course.config.network == {"scale": 0.01, "code_density": 0.2}
-    assert small("sffa", network={"code_density": 0.1}).network == {"code_density": 0.1}
+    sparse = {"code_density": 0.1, "k": 3}
+    assert small("sffa", network=sparse).network == sparse
     assert Course(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
     gated = small("sffa", network={"gate": "disjoint", "k": 2}, hidden=(24,))
     assert Course(gated, toy()).learner.config.planned_classes == 6

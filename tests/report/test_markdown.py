@@ -202,3 +202,6 @@ def test_the_command_writes_markdown_by_the_files_ending(
     )
     assert refused.exit_code != 0
     assert not (tmp_path / "x.md").exists()
+    assert "`sffa report runs.jsonl --out RESULTS.md`" in (tmp_path / "RESULTS.md").read_text()
+    refused = CliRunner().invoke(app, ["report", "runs.jsonl", "--out", "x.txt"])
+    assert ".html or an .md" in str(refused.exception)

@@ -149,3 +149,20 @@ def test_foreign_data_of_another_size_is_refused(model, tmp_path):
     arguments = ["ood", str(model), "--against", "fmnist", "--out", str(tmp_path)]
     with pytest.raises(SFFAError):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_a_folder_gives_its_records_and_nothing_else(tmp_path, monkeypatch):
+    """What commands leave in ``runs`` is the default, before ``results``."""
+    monkeypatch.chdir(tmp_path)
+    record = {"dataset": "split-digits", "scenario": "class", "seed": 3, "metrics": {"acc": 1.0}}
+    for folder in ("runs", "results"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "bench.json").write_text('[{"seconds": 1}]')
+        (tmp_path / folder / "notes.txt").write_text("no record")
+    with pytest.raises(DataError, match="no records in runs or results"):
+        gather([])
+    (tmp_path / "results" / "old.json").write_text(json.dumps([record, record]))
+    assert len(gather([])) == 2
+    (tmp_path / "runs" / "one.json").write_text(json.dumps(record))
+    assert gather([]) == gather(["runs"]) == gather(["runs/one.json"]) == [record]
+    assert len(gather(["runs", "results"])) == 3

@@ -7,7 +7,7 @@ import pytest
 
 from sffa.errors import ConfigurationError
 from sffa.study import Grid, Study, read_sweep, studies
-from sffa.study.grid import seeds
+from sffa.study.grid import Override, seeds
 
 
 def test_the_papers_second_question_is_1080_runs_and_no_two_are_the_same() -> None:
@@ -83,7 +83,7 @@ def test_any_field_can_be_swept_and_overridden(tmp_path: Path) -> None:
     )
     study = read_sweep(path)
     assert study.name == "widths"
-    with pytest.raises(ConfigurationError, match="unknown option 'alpha'"):
+    with pytest.raises(ConfigurationError, match="has no option 'alpha'"):
         study.runs()
     runs = study.restricted(algorithm=["sffa"]).runs()
     assert len(runs) == 2 * 2 * 2
@@ -123,3 +123,45 @@ def test_the_studies_kept_with_the_project_can_be_read(path: Path) -> None:
     study = read_sweep(path)
     assert study.name == path.stem
     assert study.runs()
+
+
+def test_what_is_asked_for_wins_over_the_overrides_of_a_study() -> None:
+    asked = studies("quick")[0].restricted(algorithm=["sffa"]).varying({"network.k": [8]})
+    assert {run.values["network"]["k"] for run in asked.runs()} == {8}
+    static = studies("rq1")[0].varying({"negatives": ["hard"]}).restricted(seeds=(0,))
+    found = {run.values["algorithm"]: run.values["negatives"] for run in static.runs()}
+    assert found == {"bp": "none", "ffa": "hard", "sffa": "hard"}
+
+
+def test_options_of_networks_and_methods_need_no_prefix() -> None:
+    study = studies("rq2")[0].restricted(seeds=(0,), algorithm=["sffa"], method=["ewc"])
+    asked = study.varying({"k": [8], "ewc.strength": [3.0]})
+    values = asked.runs()[0].values
+    assert (values["network"]["k"], values["options"]) == (8, {"ewc.strength": 3.0})
+
+
+def test_overrides_look_into_the_network() -> None:
+    override = Override(when={"network.k": 5}, set={"epochs": 9})
+    grid = Grid(axes={"network.k": [5, 6]}, overrides=[override])
+    assert [cell.get("epochs") for cell in grid.cells()] == [9, None]
+
+
+@pytest.mark.parametrize("text", ["seeds = []", "[axes]\nlr = []", "[base]\nseed = 7"])
+def test_sweeps_that_would_run_nothing_or_other_seeds_are_refused(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(ConfigurationError):
+        read_sweep(tmp_path / "s.toml")
+
+
+@pytest.mark.parametrize("filters", [{"dataset": ["mnist"]}, {"scenario": ["static"]}])
+def test_what_belongs_to_another_kind_of_study_is_told_apart(filters: dict) -> None:
+    with pytest.raises(ConfigurationError, match="does not go with this study"):
+        studies("rq2")[0].restricted(**filters)
+
+
+@pytest.mark.parametrize("text", ["\u00b2", "1-\u00b2", "one"])
+def test_seeds_are_decimal_numbers(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot read seeds"):
+        seeds(text)

@@ -37,7 +37,7 @@ def evaluate(
     use_threads(threads)
     notes = read(model)[0]["notes"]
     learner = load(model, use_device(device))
-    name = dataset or notes.get("dataset")
+    name = dataset or notes.get("source") or notes.get("dataset")
     if name is None:
         raise ConfigurationError(f"{model} does not say what it was trained on; give --dataset")
     data = load_data(name, data_dir=data_dir)

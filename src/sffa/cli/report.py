@@ -19,7 +19,8 @@ def report(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Stores, CSV files of studies, or JSON lines.", show_default="results/*.csv"
+            help="Stores, CSV files of studies, JSON records, or folders of these.",
+            show_default="runs, else results",
         ),
     ] = None,
     out: Annotated[
@@ -38,11 +39,15 @@ def report(
     from sffa.report.sources import drawings, findings, gather
 
     started = time.perf_counter()
-    records = gather(sources or [])
+    if out.suffix not in (".html", ".htm", ".md"):
+        raise ConfigurationError(f"--out is an .html or an .md file, got {out}")
     if out.suffix == ".md" and figures:
         raise ConfigurationError("--figures goes into an .html page; a .md file draws its own")
+    records = gather(sources or [])
     if out.suffix == ".md":
-        path = write_markdown(out, records, title=title, findings=findings(out.parent))
+        command = " ".join(["sffa report", *(str(source) for source in sources or []), "--out"])
+        found = findings(out.parent)
+        path = write_markdown(out, records, title=title, findings=found, command=f"{command} {out}")
     else:
         path = write(out, records, figures=drawings(figures) if figures else (), title=title)
     size = path.stat().st_size

@@ -106,7 +106,11 @@ def reproduce(
     if (from_ or out) and not compare_:
         raise ConfigurationError("--from and --out go with --compare")
     if compare_:
-        show_comparison(_records_of(chosen, store, from_), out or [])
+        records = _records_of(chosen, store, from_)
+        if from_ is not None:
+            kept = [_words(text) for text in (datasets, scenarios, methods, algorithms)]
+            records = [record for record in records if _asked(record, kept, seeds)]
+        show_comparison(records, out or [])
         return
     if export and len(chosen) > 1 and export.suffix:
         raise ConfigurationError(
@@ -133,6 +137,14 @@ def _studies(name: str) -> list[Study]:
 
 def _words(text: str | None) -> list[str] | None:
     return [part.strip() for part in text.split(",") if part.strip()] if text else None
+
+
+def _asked(record: Record, kept: Sequence[list[str] | None], seeds: str | None) -> bool:
+    """Tell whether a record is of the datasets, scenarios, methods, algorithms and seeds named."""
+    named = zip(record.cell, kept, strict=True)
+    return all(not words or part in words for part, words in named) and (
+        not seeds or record.seed in read_seeds(seeds)
+    )
 
 
 def _say(text: str, style: str = "") -> None:

@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from sffa.cli.live import wide_console
-from sffa.study import Record, Store, export_csv, import_csv, read_records
+from sffa.study import Record, Store, StudyError, export_csv, import_csv, read_records
 from sffa.study.compare import mean_and_sem
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
@@ -51,6 +51,8 @@ def _mean(members: list[Record], metric: str) -> str:
 @app.command()
 def check(store: StorePath) -> None:
     """Verify a store; one that cannot be trusted is set aside, and what can be read is saved."""
+    if not store.is_file():
+        raise StudyError(f"there is no store at {store}")
     with Store(store) as opened:
         print(opened.notice or f"{store}: {len(opened.records())} records, all intact")
 

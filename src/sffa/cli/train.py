@@ -28,25 +28,39 @@ from sffa.cli.options import (
 )
 from sffa.core import Epoch, Learner, Trainer, make
 from sffa.core.storage import load_trainer, read, save
-from sffa.data import Dataset, load
+from sffa.data import Dataset, load, names
 from sffa.errors import ConfigurationError
 from sffa.files import replacing, write_text
 
 
 def train(
     dataset: Annotated[
-        str, typer.Option("--dataset", help="Name of a dataset, or a path to your own.")
-    ] = "digits",
+        str | None,
+        typer.Option(
+            "--dataset", help="Name of a dataset, or a path to your own.", show_default="digits"
+        ),
+    ] = None,
     algorithm: Annotated[
         str, typer.Option("--algorithm", help="sffa, sffa-gated, ffa or bp.")
     ] = "sffa",
     epochs: Annotated[
-        int, typer.Option("--epochs", min=1, help="Passes over the data (a layer, if greedy).")
-    ] = 10,
+        int | None,
+        typer.Option(
+            "--epochs", min=1, help="Passes over the data (a layer, if greedy).", show_default="10"
+        ),
+    ] = None,
     out: Annotated[
-        Path, typer.Option("--out", help="Model file to write; metrics and curve go beside it.")
-    ] = Path("model.safetensors"),
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Examples a step.")] = 512,
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Model file to write; metrics and curve go beside it.",
+            show_default="model.safetensors, or the file that is resumed",
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--batch-size", min=1, help="Examples a step.", show_default="512"),
+    ] = None,
     lr: Annotated[float, typer.Option("--lr", help="Step size of Adam.")] = 1e-3,
     negatives: Annotated[
         str, typer.Option("--negatives", help="Wrong labels shown: all, uniform or hard.")
@@ -58,7 +72,11 @@ def train(
     seed: Seed = 0,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", help="Go on from this checkpoint.", show_default="no"),
+        typer.Option(
+            "--resume",
+            help="Go on from this checkpoint, as it was begun; --epochs may be raised.",
+            show_default="no",
+        ),
     ] = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the optimiser in the final file.")
@@ -78,7 +96,18 @@ def train(
     console = Console(stderr=True)
     use_threads(threads)
     where = use_device(device)
+    notes: dict[str, Any] = {} if resume is None else read(resume)[0]["notes"]
+    out = out or resume or Path("model.safetensors")
     probe_writable(out)
+    begun = notes.get("begun", {})
+    if batch_size is not None and batch_size != begun.get("batch_size", batch_size):
+        raise ConfigurationError(
+            f"{resume} was begun with batches of {begun['batch_size']}; leave --batch-size out"
+        )
+    asked = {"epochs": 10, "batch_size": 512, **begun}
+    asked |= {"epochs": epochs} if epochs else {}
+    asked |= {"batch_size": batch_size} if batch_size else {}
+    dataset = dataset or notes.get("source") or notes.get("dataset") or "digits"
     data = load(dataset, data_dir=data_dir)
     if resume is None:
         options = settings(given)
@@ -90,11 +119,13 @@ def train(
         trainer = Trainer(learner.to(where), lr, negatives, schedule, seed)  # type: ignore[arg-type]
         history: list[dict[str, Any]] = []
     else:
-        trainer, history, algorithm = _resumed(resume, data, str(where))
+        trainer, history, algorithm = _resumed(resume, notes, data, str(where))
     if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
         prepare_kernels(console)
-    run = _Run(console, trainer, data, out, algorithm, history, tensorboard)
-    run.fit(epochs, batch_size)
+    source = dataset if dataset in names() else str(Path(dataset).absolute())
+    kept = {"algorithm": algorithm, "source": source, "begun": asked}
+    run = _Run(console, trainer, data, out, kept, history, tensorboard)
+    run.fit(asked["epochs"], asked["batch_size"])
     save(out, trainer.learner, trainer if keep_state else None, run.notes())
     if as_json:
         print(json.dumps(run.summary()))
@@ -111,7 +142,7 @@ class _Run:
         trainer: Trainer,
         data: Dataset,
         out: Path,
-        algorithm: str,
+        kept: dict[str, Any],
         history: list[dict[str, Any]],
         tensorboard: Path | None,
     ) -> None:
@@ -119,7 +150,7 @@ class _Run:
         self.trainer = trainer
         self.data = data
         self.out = out
-        self.algorithm = algorithm
+        self.kept = kept
         self.history = history
         self.board = open_board(tensorboard, data)
         self.metrics_path = out.with_suffix(".metrics.json")
@@ -179,8 +210,8 @@ class _Run:
     def notes(self) -> dict[str, Any]:
         """Give what the model file says of its data and training."""
         return {
+            **self.kept,
             "dataset": self.data.name,
-            "algorithm": self.algorithm,
             "class_names": list(self.data.class_names),
             "shape": list(self.data.shape),
             "history": self.history,
@@ -192,7 +223,7 @@ class _Run:
         return {
             "model": str(self.out),
             "dataset": self.data.name,
-            "algorithm": self.algorithm,
+            "algorithm": self.kept["algorithm"],
             "metrics": {"last": tests[-1], "best": max(tests)},
             "config": self.trainer.learner.config.model_dump(mode="json"),  # type: ignore[union-attr,operator]
             "training": {k: v for k, v in self.trainer.state().items() if k != "rng"},
@@ -200,13 +231,12 @@ class _Run:
         }
 
 
-def _resumed(path: Path, data: Dataset, device: str) -> tuple[Trainer, list[dict[str, Any]], str]:
-    header, _ = read(path)
-    notes = header["notes"]
+def _resumed(
+    path: Path, notes: dict[str, Any], data: Dataset, device: str
+) -> tuple[Trainer, list[dict[str, Any]], str]:
     if notes.get("dataset") != data.name:
         raise ConfigurationError(
-            f"{path} was trained on {notes.get('dataset')}, not on {data.name}: "
-            f"give --dataset {notes.get('dataset')}"
+            f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave --dataset out"
         )
     return load_trainer(path, device), notes["history"], notes["algorithm"]
 

@@ -53,7 +53,9 @@ def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[s
         if name in (*given, "algorithm"):
             raise ConfigurationError(f"'{name}' is not an option of the network but of the run")
     if preset is None:
-        BackpropConfig(**given, **options)
+        if options:
+            raise ConfigurationError(f"back-propagation has no option '{next(iter(options))}'")
+        BackpropConfig(**given)
     else:
         NetworkConfig(**given, **{**preset, **options})
 

@@ -27,8 +27,7 @@ from sffa.study.record import Record
 
 _OURS = "sffa-gated"
 _INTRODUCTION = """\
-Made by `sffa report --out results/RESULTS.md` from the records in this folder, none of it by hand \
-but the section "What we make of it" ([findings.md](findings.md)).
+Made by `{command}`{but}.
 All numbers are percent: the mean ± its standard error over seeds, then the paper's in \
 parentheses, then the difference, in **bold** where it is more than two combined standard errors \
 (the paper gives errors for the accuracies of RQ2 only).
@@ -41,15 +40,23 @@ def write_markdown(
     *,
     title: str = "Results",
     findings: str = "",
+    command: str = "sffa report",
 ) -> Path:
-    """Write the text to ``path``, and its figures into the folder ``figures`` beside it."""
+    """Write the text to ``path``, and its figures into the folder ``figures`` beside it.
+
+    ``findings`` is a section written by people; ``command`` is what the text says it was made by.
+    """
     target = Path(path)
     runs = read(records)
     shown, other = _sorted_out([cell for cell in cells(runs) if cell.runs])
     drawings = _drawings([replace(cell, variant="") for cell in shown])
     for drawing in drawings:
         write_text(target.parent / "figures" / f"{drawing.name}.svg", drawing.svg)
-    write_text(target, _text(runs, shown, other, title, findings, drawings))
+    by_hand = ', none of it by hand but "What we make of it" ([findings.md](findings.md))'
+    introduction = _INTRODUCTION.format(command=command, but=by_hand if findings else "")
+    write_text(
+        target, f"# {title}\n\n{introduction}\n{_text(runs, shown, other, findings, drawings)}"
+    )
     return target
 
 
@@ -57,12 +64,10 @@ def _text(
     runs: Sequence[Run],
     shown: Sequence[Cell],
     other: Sequence[Cell],
-    title: str,
     findings: str,
     drawings: Sequence[Drawing],
 ) -> str:
     parts = [
-        f"# {title}\n\n{_INTRODUCTION}",
         _static(shown),
         _agreement(shown),
         *(_continual(shown, metric) for metric in ("acc", "fgt", "fwt")),
@@ -109,6 +114,8 @@ def _static(shown: Sequence[Cell]) -> str:
     for cell in shown:
         if cell.scenario == "static":
             found.setdefault((cell.dataset, cell.algorithm), []).append(cell)
+    if not found:
+        return ""
     planned = _planned(RQ1)
     rows = []
     for dataset in dict.fromkeys([*planned, *(dataset for dataset, _ in found)]):
@@ -174,10 +181,12 @@ def _continual(shown: Sequence[Cell], metric: str) -> str:
     found = {
         (c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if c.scenario != "static"
     }
+    if not any(cell.summary(metric) for cell in found.values()):
+        return ""
     ours = any(place[3] == _OURS for place in found)
     algorithms = [*PAPER, *([_OURS] if ours else [])]
     text = f"## RQ2: {TITLES[metric].lower()}\n\n"
-    for dataset in dict.fromkeys([*_planned(RQ2), *(place[0] for place in found)]):
+    for dataset in dict.fromkeys(place[0] for place in found):
         rows = []
         for scenario, method in _streams(dataset, found):
             cells = [found.get((dataset, scenario, method, a)) for a in algorithms]

@@ -1,4 +1,4 @@
-"""Records wherever they are kept: a store, a CSV of a study, or JSON lines."""
+"""Records wherever they are kept: a store, a CSV of a study, JSON, or a folder of these."""
 
 from __future__ import annotations
 
@@ -14,28 +14,58 @@ from sffa.report.vector import read as read_drawing
 from sffa.study.record import Record
 from sffa.study.sources import read_records
 
-RESULTS = Path("results")
+DEFAULTS = (Path("runs"), Path("results"))
+_Found = list[Mapping[str, Any] | Record]
 
 
-def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Mapping[str, Any] | Record]:
-    """Read the records of all files, in the order given; with none, of ``results/*.csv``.
+def gather(paths: Iterable[str | os.PathLike[str]]) -> _Found:
+    """Read the records of all files and folders, in the order given.
 
-    Of ``results`` only the files of studies are read; other measurements lie there too.
+    With none given, of the folder ``runs``, where commands leave what was run, or else of
+    ``results``. Of a folder only what holds records is read; other files may lie there too.
     """
-    files = [Path(path) for path in paths]
-    files = files or [file for file in sorted(RESULTS.glob("*.csv")) if _of_a_study(file)]
-    if not files:
-        raise DataError(
-            "nothing to report: give a store, a .csv or a .jsonl file, or have results/*.csv here"
-        )
-    found: list[Mapping[str, Any] | Record] = []
-    for file in files:
-        if not file.is_file():
-            raise DataError(f"no records at {file}; expected a store, a .csv or a .jsonl file")
-        found += (
-            _lines(file) if file.suffix.lower() in (".jsonl", ".ndjson") else read_records(file)
-        )
+    places = [Path(path) for path in paths]
+    if places:
+        found = [record for place in places for record in _at(place)]
+    else:
+        found = next((read for place in DEFAULTS if (read := _of_folder(place))), [])
+    if not found:
+        named = " or ".join(str(place) for place in places or DEFAULTS)
+        raise DataError(f"nothing to report: no records in {named}")
     return found
+
+
+def _at(place: Path) -> _Found:
+    if place.is_dir():
+        return _of_folder(place)
+    if not place.is_file():
+        raise DataError(
+            f"no records at {place}; expected a store, a .csv, .json or .jsonl file, or a folder"
+        )
+    kind = place.suffix.lower()
+    if kind in (".jsonl", ".ndjson"):
+        return list(_lines(place))
+    return list(_objects(place)) if kind == ".json" else list(read_records(place))
+
+
+def _of_folder(folder: Path) -> _Found:
+    found: _Found = []
+    for file in sorted(folder.glob("*")):
+        if file.suffix == ".sqlite" or (file.suffix == ".csv" and _of_a_study(file)):
+            found += read_records(file)
+        elif file.suffix == ".json":
+            found += [record for record in _objects(file) if {"scenario", "metrics"} <= {*record}]
+    return found
+
+
+def _objects(file: Path) -> list[Mapping[str, Any]]:
+    """Read what ``--json`` prints: a record, or a list of them."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{file} is not JSON: {error}") from None
+    records = content if isinstance(content, list) else [content]
+    return [record for record in records if isinstance(record, dict)]
 
 
 def _of_a_study(file: Path) -> bool:

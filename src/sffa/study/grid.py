@@ -6,17 +6,17 @@ import copy
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sffa.continual import METHODS
-from sffa.core import PRESETS
+from sffa.continual import METHODS, ContinualConfig
+from sffa.core import PRESETS, NetworkConfig
 from sffa.core.config import Strict
 from sffa.data import names as dataset_names
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.configuration import CONTINUAL, SCENARIOS, Run, parse
-from sffa.study.static import NEGATIVES
+from sffa.study.static import NEGATIVES, StaticConfig
 
 FILTERS = ("dataset", "scenario", "method", "algorithm")
 
@@ -39,8 +39,14 @@ class Grid(Strict):
     """
 
     base: dict[str, Any] = Field(default_factory=dict)
-    axes: dict[str, list[Any]] = Field(default_factory=dict)
+    axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
     overrides: list[Override] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _without_seed(self) -> Self:
+        if "seed" in {*self.base, *self.axes}:
+            raise ValueError('seeds are not an axis: give seeds = "0-9", or --seeds 0-9')
+        return self
 
     @property
     def static(self) -> bool:
@@ -54,9 +60,32 @@ class Grid(Strict):
         return [self.base[name]] if name in self.base else list(default)
 
     def varying(self, name: str, values: Sequence[Any]) -> Grid:
-        """Give this grid with other values of one field."""
+        """Give this grid with other values of one field; overrides of that field no longer count.
+
+        The negatives of back-propagation, which has none, are no choice and stay.
+        """
         base = {key: value for key, value in self.base.items() if key != name}
-        return self.model_copy(update={"base": base, "axes": {**self.axes, name: list(values)}})
+        overrides = [
+            Override(when=o.when, set={k: v for k, v in o.set.items() if k != name})
+            if name != "negatives"
+            else o
+            for o in self.overrides
+        ]
+        axes = {**self.axes, name: list(values)}
+        return self.model_copy(update={"base": base, "axes": axes, "overrides": overrides})
+
+    def field(self, name: str) -> str:
+        """Give the place of an option: those of networks and methods need no prefix.
+
+        >>> Grid().field("k"), Grid().field("epochs"), Grid().field("ewc.strength")
+        ('network.k', 'epochs', 'options.ewc.strength')
+        """
+        run = StaticConfig if self.static else ContinualConfig
+        if name in run.model_fields:
+            return name
+        if name in NetworkConfig.model_fields:
+            return f"network.{name}"
+        return f"options.{name}" if name.partition(".")[0] in METHODS else name
 
     def cells(self) -> list[dict[str, Any]]:
         """Give the configurations, without seeds, in the order of the axes."""
@@ -66,7 +95,7 @@ class Grid(Strict):
             for name, value in zip(self.axes, values, strict=True):
                 _place(cell, name, value)
             for override in self.overrides:
-                if all(cell.get(name) == value for name, value in override.when.items()):
+                if all(_look(cell, name) == value for name, value in override.when.items()):
                     for name, value in override.set.items():
                         _place(cell, name, value)
             found.append(cell)
@@ -111,7 +140,7 @@ class Study:
         for name, values in settings.items():
             if name == "seed":
                 raise ConfigurationError("seeds are swept with --seeds, for example --seeds 0-9")
-            grids = tuple(grid.varying(name, values) for grid in grids)
+            grids = tuple(grid.varying(grid.field(name), values) for grid in grids)
         return replace(self, grids=grids)
 
 
@@ -145,9 +174,15 @@ def _place(cell: dict[str, Any], name: str, value: Any) -> None:
         cell[name] = value
 
 
+def _look(cell: Mapping[str, Any], name: str) -> Any:
+    """Give a field of a cell; ``network.k`` is the field ``k`` of ``network``."""
+    first, dot, rest = name.partition(".")
+    return (cell.get(first) or {}).get(rest) if dot else cell.get(name)
+
+
 def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]:
-    kept, met = [], set()
-    for grid in grids:
+    all_, kept, met = list(grids), [], set()
+    for grid in all_:
         field = "negatives" if name == "method" and grid.static else name
         own = grid.values_of(field)
         known = [*own, *_known(name, grid.static)]
@@ -157,9 +192,12 @@ def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]
             kept.append(grid.varying(field, values))
     for value in wanted:
         if value not in met:
-            known = sorted({*_known(name, True), *_known(name, False)})
+            known = sorted({k for static in {g.static for g in all_} for k in _known(name, static)})
             hint = nearest(value, known)
-            raise ConfigurationError(f"unknown {name} '{value}'{hint} (known: {', '.join(known)})")
+            other = value in {*_known(name, True), *_known(name, False)}
+            what = f"{name} '{value}' does not go with this study" if other else ""
+            what = what or f"unknown {name} '{value}'"
+            raise ConfigurationError(f"{what}{hint} (known: {', '.join(known)})")
     return kept
 
 

@@ -79,7 +79,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     can tidy the log away; it is told not to.
     """
     if not path.is_file():
-        raise StoreError(f"there is no store at {path}; name one with --store")
+        raise StoreError(f"there is no store at {path}")
     uri = path.absolute().as_uri()
     ways = [f"{uri}?mode=rw", f"{uri}?mode=ro"]
     if not Path(f"{path}-wal").exists():

@@ -33,7 +33,9 @@ def read_sweep(path: str | os.PathLike[str]) -> Study:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not TOML: {error}") from error
     sweep = _Sweep(**values)
-    chosen = seeds(sweep.seeds) if isinstance(sweep.seeds, str) else tuple(sweep.seeds)
+    chosen = seeds(
+        ",".join(map(str, sweep.seeds)) if isinstance(sweep.seeds, list) else sweep.seeds
+    )
     grid = Grid(base=sweep.base, axes=sweep.axes, overrides=sweep.overrides)
     return Study(sweep.name or Path(path).stem, (grid,), chosen)
 
