@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from sffa.cli.continual import continual
-from sffa.continual import Stopped
+from sffa.cli.continual import _name, continual
+from sffa.continual import ContinualConfig, Course, Stopped
 from sffa.errors import ConfigurationError
 
 app = typer.Typer()
@@ -29,9 +29,9 @@ def test_json_prints_the_record_and_the_folder_keeps_it_with_a_picture(tmp_path:
     record = json.loads(text)
     assert record["metrics"].keys() == {"acc", "fgt", "fwt", "bwt"}
     assert record["seed"] == 3
-    base = tmp_path / "split-digits-class-replay-sffa-3"
-    assert json.loads(base.with_suffix(".json").read_text()) == record
-    assert base.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    (kept,) = tmp_path.glob("split-digits-class-replay-sffa-3-*.json")
+    assert json.loads(kept.read_text()) == record
+    assert kept.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".png"]
 
 
@@ -78,8 +78,6 @@ def test_back_propagation_alone_ignores_no_setting(tmp_path: Path) -> None:
 def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sffa.continual import Course
-
     arguments = ["--method", "replay", "--json", "--out"]
     whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
     step = Course.step
@@ -98,6 +96,40 @@ def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
     rest = json.loads(sffa(*arguments, str(tmp_path / "parts")))
     assert rest["matrix"] == whole["matrix"]
     assert not list((tmp_path / "parts").glob("*.safetensors"))
+
+
+def test_runs_of_other_settings_keep_files_of_their_own(tmp_path: Path) -> None:
+    for lr in ("0.001", "0.01", "0.01"):
+        sffa("--algorithm", "bp", "--lr", lr, "--out", str(tmp_path))
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    usual = ContinualConfig(dataset="split-digits", algorithm="bp", seed=2)
+    assert _name(usual) == "split-digits-class-naive-bp-2"
+    assert _name(ContinualConfig(dataset="own/a.npz", epochs=3)).startswith("a-class-naive-sffa-0-")
+
+
+def test_a_comparison_that_was_stopped_does_not_repeat_what_was_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--algorithm", "bp", "--method", "all", "--json", "--out"]
+    whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
+    step = Course.step
+    done: list[str] = []
+
+    def interrupted(self, *given):
+        done.append(self.config.method)
+        if done.count("si") == 2 and len(set(done)) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return step(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Course, "step", interrupted)
+        found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
+        assert isinstance(found.exception, Stopped)
+        assert set(done) == {"naive", "ewc", "si"}
+        done.clear()
+        rest = json.loads(sffa(*arguments, str(tmp_path / "parts")))
+        assert set(done) == {"si", "mas", "replay", "gem"}
+    assert [r["matrix"] for r in rest] == [r["matrix"] for r in whole]
 
 
 def test_an_unknown_method_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from sffa.files import replacing, write_text
 from sffa.report.cells import cells
 from sffa.report.figures import streams
 from sffa.report.records import read
+from sffa.study.configuration import config_hash
 
 
 def continual(
@@ -94,18 +95,21 @@ def continual(
         for m in methods
         for a in algorithms
     ]
-    data = load(configs[0].data_name, data_dir=data_dir)
+    data = load(configs[0].dataset, data_dir=data_dir)
     if kernels != "torch" and any(PRESETS[config.algorithm] for config in configs):
         prepare_kernels(console)
-    results = [_run(config, data, out, console, tensorboard) for config in configs]
-    records = [result.record() for result in results]
+    records = [
+        (len(configs) > 1 and _kept(config, out, console))
+        or _run(config, data, out, console, tensorboard)
+        for config in configs
+    ]
     if as_json:
         print(json.dumps(records[0] if len(records) == 1 else records))
         return
-    for result in results:
-        Console().print(_matrix_table(result))
-    if len(results) > 1:
-        Console().print(_comparison(results))
+    for record in records:
+        Console().print(_matrix_table(record))
+    if len(records) > 1:
+        Console().print(_comparison(records))
         draw_curves(records, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
     console.print(f"records and curves are in {out}", highlight=False)
 
@@ -138,10 +142,26 @@ def _configured(
     return ContinualConfig(**{**common, **chosen, **run_fields})
 
 
+def _kept(config: ContinualConfig, out: Path, console: Console) -> dict[str, Any] | None:
+    """Give the record of a run that an earlier command finished, one of several that it was to do.
+
+    So a comparison that was stopped goes on with the run it was stopped in.
+    """
+    path = out / f"{_name(config)}.json"
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if record.get("config") != config.model_dump(mode="json"):
+        return None
+    console.print(f"{path} is there already; delete it to run that again", highlight=False)
+    return record
+
+
 def _run(
     config: ContinualConfig, data: Dataset, out: Path, console: Console, tensorboard: Path | None
-) -> Result:
-    """Run one configuration with a progress bar; write its record and curve."""
+) -> dict[str, Any]:
+    """Run one configuration with a progress bar; write its record and curve; give the record."""
     base = out / _name(config)
     board = open_board(tensorboard and tensorboard / _name(config), data)
     checkpoint = base.with_name(f"{base.name}.checkpoint.safetensors")
@@ -170,10 +190,11 @@ def _run(
         result = run(
             config, data, on_experience=on_experience, on_batch=on_batch, checkpoint=checkpoint
         )
-    write_text(base.with_name(f"{base.name}.json"), json.dumps(result.record(), indent=1) + "\n")
-    draw_curves([result.record()], base.with_name(f"{base.name}.png"))
+    record = result.record()
+    write_text(base.with_name(f"{base.name}.json"), json.dumps(record, indent=1) + "\n")
+    draw_curves([record], base.with_name(f"{base.name}.png"))
     checkpoint.unlink(missing_ok=True)
-    return result
+    return record
 
 
 @contextmanager
@@ -203,40 +224,44 @@ def dataset_name(dataset: str) -> str:
 
 
 def _name(config: ContinualConfig) -> str:
-    parts = dataset_name(config.dataset), config.scenario, config.method, config.algorithm
-    return "-".join([*parts, str(config.seed)])
+    """Name a run's files; settings other than the paper's add the start of their hash."""
+    named = ("dataset", "scenario", "method", "algorithm", "seed")
+    values = config.model_dump(mode="json")
+    parts = [dataset_name(config.dataset), *(str(values[key]) for key in named[1:])]
+    usual = ContinualConfig(**{key: values[key] for key in named})
+    rest = [] if config == usual else [config_hash(values)[:8]]
+    return "-".join([*parts, *rest])
 
 
-def _matrix_table(result: Result) -> Table:
+def _matrix_table(record: dict[str, Any]) -> Table:
     """Show accuracies in percent: a row after each experience, a column for each test split."""
-    config = result.config
-    numbers = result.metrics
+    numbers = record["metrics"]
     table = Table(
         box=SIMPLE_HEAD,
-        title=f"{config.algorithm}, {config.method}, {config.scenario} IL, {config.dataset}, "
-        f"seed {config.seed}",
+        title=f"{record['algorithm']}, {record['method']}, {record['scenario']} IL, "
+        f"{record['dataset']}, seed {record['seed']}",
         caption=f"Acc {numbers['acc']:.2f}, Fgt {numbers['fgt']:.2f}, FwT {numbers['fwt']:.2f}, "
         f"BWT {numbers['bwt']:.2f} %",
     )
     table.add_column("after")
-    for part in result.experiences:
+    for part in record["experiences"]:
         table.add_column("/".join(str(label) for label in part["classes"]), justify="right")
-    for done, row in enumerate(result.rows):
+    for done, row in enumerate(record["matrix"]):
         cells = [f"[bold]{v:.2f}[/]" if i == done - 1 else f"{v:.2f}" for i, v in enumerate(row)]
         table.add_row("nothing" if not done else f"experience {done}", *cells)
     return table
 
 
-def _comparison(results: list[Result]) -> Table:
+def _comparison(records: list[dict[str, Any]]) -> Table:
     """Show accuracy and forgetting side by side: a row for each method and algorithm."""
     table = Table(box=SIMPLE_HEAD, title="in percent")
     for column in ("method", "algorithm", "Acc", "Fgt", "FwT", "BWT", "seconds", "memory MB"):
         table.add_column(column, justify="left" if column in ("method", "algorithm") else "right")
-    for result in results:
-        numbers = [f"{result.metrics[key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
-        kept = f"{result.experiences[-1]['strategy_mb']:.1f}"
-        config = result.config
-        table.add_row(config.method, config.algorithm, *numbers, f"{result.seconds:.0f}", kept)
+    for record in records:
+        numbers = [f"{record['metrics'][key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
+        kept = f"{record['experiences'][-1]['strategy_mb']:.1f}"
+        seconds = f"{record['seconds']:.0f}"
+        table.add_row(record["method"], record["algorithm"], *numbers, seconds, kept)
     return table
 
 

@@ -75,8 +75,3 @@ class ContinualConfig(Strict):
     def parts(self) -> list[str]:
         """Names of the strategies that work together."""
         return self.method.split("+")
-
-    @property
-    def data_name(self) -> str:
-        """What `sffa.data.load` calls the dataset."""
-        return self.dataset.removeprefix("split-")

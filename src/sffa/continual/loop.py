@@ -24,7 +24,7 @@ from sffa.core import PRESETS, Learner, Trainer, make
 from sffa.core.growth import follow
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, SFFAError
-from sffa.memory import peak_mb
+from sffa.memory import peak_mb, restart_peak
 
 OnExperience = Callable[[int, Result, Learner], object]
 OnBatch = Callable[[int, int], object]
@@ -60,6 +60,7 @@ def run(
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it, to the bits it would have come to.
     """
+    restart_peak()
     course = Course(config, data, checkpoint)
     if not course.result.rows:
         course.evaluate()

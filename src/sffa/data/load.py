@@ -27,13 +27,15 @@ def load(
     """Give the dataset of a registered name, or of a path.
 
     A path is an .npz file, a folder of IDX pairs, or a folder of images per class. A registered
-    dataset is verified each time; one that is absent is fetched if ``download``.
+    dataset is verified each time; one that is absent is fetched if ``download``. Its name with
+    ``split-`` before it, as streams are called, stands for the same dataset.
 
     >>> load("digits")
     Dataset('digits', 1437 train, 360 test, shape (8, 8), 10 classes)
     """
-    if isinstance(name_or_path, str) and name_or_path in REGISTRY:
-        return load_entry(REGISTRY[name_or_path], resolve(data_dir), download=download)
+    whole = str(name_or_path).removeprefix("split-")
+    if whole in REGISTRY:
+        return load_entry(REGISTRY[whole], resolve(data_dir), download=download)
     path = Path(name_or_path).expanduser()
     if path.is_dir():
         return from_idx(path) if idx_pairs(path) else from_folder(path)

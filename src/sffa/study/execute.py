@@ -9,7 +9,6 @@ from typing import Any
 from sffa import continual
 from sffa._version import __version__
 from sffa.data import Dataset, load
-from sffa.memory import peak_mb, restart_peak
 from sffa.study.configuration import parse
 from sffa.study.environment import describe
 from sffa.study.errors import StudyError
@@ -20,14 +19,12 @@ def execute(values: dict[str, Any]) -> dict[str, Any]:
     """Do the run of a configuration and give its record, with the environment; JSON-ready."""
     environment = describe()  # before the run: files may change while it takes its time
     run = parse(values)
-    data = _dataset(base_dataset(str(values["dataset"])))
-    restart_peak()
+    data = _dataset(str(values["dataset"]))
     if isinstance(run.config, StaticConfig):
         record = run_static(run.config, data)
     else:
         record = dict(continual.run(run.config, data).record())
-    record |= {"peak_memory_mb": peak_mb(), "config": run.values, "environment": environment}
-    return record
+    return record | {"config": run.values, "environment": environment}
 
 
 def execute_text(text: str, threads: int, version: str = __version__) -> str:
@@ -41,15 +38,6 @@ def execute_text(text: str, threads: int, version: str = __version__) -> str:
         )
     limit(threads)
     return json.dumps(execute(json.loads(text)))
-
-
-def base_dataset(name: str) -> str:
-    """Give the dataset that a continual one is cut from.
-
-    >>> base_dataset("split-mnist"), base_dataset("digits")
-    ('mnist', 'digits')
-    """
-    return name.removeprefix("split-")
 
 
 @functools.lru_cache(maxsize=2)

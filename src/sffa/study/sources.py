@@ -10,7 +10,6 @@ from sffa.data import load
 from sffa.errors import SFFAError
 from sffa.study.configuration import Run
 from sffa.study.csv_file import import_csv
-from sffa.study.execute import base_dataset
 from sffa.study.record import Record
 from sffa.study.store import Store
 
@@ -33,7 +32,7 @@ def unavailable(runs: Iterable[Run]) -> dict[str, str]:
     missing = {}
     for name in names:
         try:
-            load(base_dataset(name))
+            load(name)
         except SFFAError as error:
             missing[name] = str(error)
     return missing
