@@ -1,4 +1,4 @@
-"""The examples in the pages about adapters run as printed."""
+"""The examples in the guide and in the pages about adapters run as printed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-PAGES = Path(__file__).parents[2] / "docs" / "adapters"
-NEEDS = {"onnx": ["onnx", "onnxruntime"], "avalanche": ["avalanche"]}
+PAGES = Path(__file__).parents[2] / "docs"
+NEEDS = {"adapters/onnx": ["onnx", "onnxruntime"], "adapters/avalanche": ["avalanche"]}
 
 
-@pytest.mark.parametrize("page", ["sklearn", "onnx", "avalanche"])
+@pytest.mark.parametrize("page", ["guide", "adapters/sklearn", "adapters/onnx", "adapters/avalanche"])
 @pytest.mark.filterwarnings("default")
 def test_the_examples_of_a_page_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sffa import Network, Trainer
+from sffa import Backprop, Network, Trainer
 from sffa.core import PRESETS, make
 from sffa.errors import ConfigurationError, DataError
 
@@ -140,3 +140,17 @@ def test_fit_tells_what_each_epoch_came_to(digits):
     assert [len(layers) for layers in last.layer_accuracy.values()] == [2, 2]
     right = (net.predict(x[90:]) == y[90:]).float().mean().item()
     assert last.accuracy["test"] == pytest.approx(100 * right, abs=1e-3)
+
+
+def test_one_width_needs_brackets() -> None:
+    for kind in (Network, Backprop):
+        with pytest.raises(ConfigurationError, match=r"such as \[200\]"):
+            kind(64, hidden=200)
+
+
+def test_numbers_that_are_none_are_no_class() -> None:
+    net = Network(4, hidden=(8,), k=2, classes=range(2))
+    x = torch.ones(3, 4)
+    x[1, 2] = torch.nan
+    with pytest.raises(DataError, match="example 1 "):
+        net.predict(x)

@@ -56,7 +56,7 @@ class Backprop(Learner):
         **options: Any,
     ) -> None:
         super().__init__(inputs)
-        self.config = BackpropConfig(inputs=inputs, hidden=tuple(hidden), seed=seed, **options)
+        self.config = BackpropConfig(inputs=inputs, hidden=hidden, seed=seed, **options)
         widths = [inputs, *self.config.hidden]
         self.body = nn.Sequential()
         for number, (fan_in, width) in enumerate(pairwise(widths)):

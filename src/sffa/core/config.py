@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -46,6 +47,12 @@ def _one_line(model: type[BaseModel], error: ValidationError) -> str:
     return f"option '{name}' = {first['input']!r}: {first['msg'].lower()}"
 
 
+def _listed(widths: Any) -> Any:
+    if isinstance(widths, int):
+        raise ValueError(f"layer widths are a list, such as [{widths}], got {widths}")
+    return widths
+
+
 def _positive(widths: tuple[int, ...]) -> tuple[int, ...]:
     if min(widths) < 1:
         raise ValueError(f"layer widths must be positive, got {widths}")
@@ -53,7 +60,10 @@ def _positive(widths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Widths = Annotated[
-    tuple[int, ...], Field(min_length=1, description="layer widths"), AfterValidator(_positive)
+    tuple[int, ...],
+    Field(min_length=1, description="layer widths"),
+    BeforeValidator(_listed),
+    AfterValidator(_positive),
 ]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 

@@ -166,6 +166,9 @@ class Learner(nn.Module, ABC):
             for start in range(0, max(len(x), 1), BLOCK)
         ]
         scores = torch.cat(blocks)
+        if bool(scores.isnan().any()):
+            wrong = int(scores.isnan().any(dim=1).nonzero()[0])
+            raise DataError(f"example {wrong} has values, or meets weights, that are not finite")
         return scores if isinstance(x, Tensor) else scores.cpu().numpy()
 
     @overload

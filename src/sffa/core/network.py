@@ -71,7 +71,7 @@ class Network(Learner):
         known = list(classes)
         given: dict[str, Any] = {
             "inputs": inputs,
-            "hidden": tuple(hidden),
+            "hidden": hidden if isinstance(hidden, int) else tuple(hidden),
             "algorithm": algorithm,
             "seed": seed,
             **options,
