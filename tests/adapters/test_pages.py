@@ -11,7 +11,9 @@ PAGES = Path(__file__).parents[2] / "docs"
 NEEDS = {"adapters/onnx": ["onnx", "onnxruntime"], "adapters/avalanche": ["avalanche"]}
 
 
-@pytest.mark.parametrize("page", ["guide", "adapters/sklearn", "adapters/onnx", "adapters/avalanche"])
+@pytest.mark.parametrize(
+    "page", ["guide", "adapters/sklearn", "adapters/onnx", "adapters/avalanche"]
+)
 @pytest.mark.filterwarnings("default")
 def test_the_examples_of_a_page_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

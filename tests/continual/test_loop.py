@@ -166,6 +166,7 @@ def test_progress_counts_every_batch_and_experience() -> None:
         ({"scenario": "clas"}, "scenario"),
         ({"method": "rehearsal"}, "unknown method 'rehearsal'"),
         ({"algorithm": [1]}, "'algorithm' = [1]"),
+        ({"class_order": [0, 1, 2]}, "such as [[0, 1], [2, 3]]"),
         ({"algorithm": "bp", "hidden": (0,)}, "layer widths must be positive"),
         ({"algorithm": "bp", "network": {"k": 5}}, "back-propagation has no option 'k'"),
         ({"network": {"kk": 3}}, "did you mean 'k'?"),

@@ -59,6 +59,12 @@ class ContinualConfig(Strict):
         """Write down what the network differs in, so that a record says all of it."""
         if not isinstance(values, dict) or not isinstance(values.get("network", {}), dict):
             return values
+        order = values.get("class_order")
+        if isinstance(order, list | tuple) and not all(isinstance(p, list | tuple) for p in order):
+            raise ValueError(
+                "class_order lists the classes of each experience, such as [[0, 1], [2, 3]]; "
+                f"got {order}"
+            )
         preset = PRESETS.get(str(values.get("algorithm", "sffa")))
         added = {} if preset is None else NETWORK[preset["algorithm"]]
         return {**values, "network": {**added, **values.get("network", {})}}
