@@ -108,7 +108,9 @@ def test_nested_configuration_is_flattened_with_dots():
     ],
 )
 def test_verdict_follows_spread_and_direction(metric, ours, paper, verdict):
-    assert Comparison(metric, ours, paper, None).verdict == verdict
+    assert Comparison(metric, ours, paper, 0.05).verdict == verdict
+    without = "open" if verdict else ""
+    assert Comparison(metric, ours, paper, None).verdict == without
 
 
 def test_the_papers_numbers_are_found_for_both_kinds():
