@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sffa.cli.options import AsJson, DataDir, Device, Threads, use_device, use_threads
-from sffa.cli.train import check_fits
+from sffa.cli.train import check_fits, trained_on
 from sffa.core import accuracy, load
 from sffa.core.storage import read
 from sffa.data import load as load_data
@@ -37,7 +37,7 @@ def evaluate(
     use_threads(threads)
     notes = read(model)[0]["notes"]
     learner = load(model, use_device(device))
-    name = dataset or notes.get("source") or notes.get("dataset")
+    name = dataset or trained_on(model, notes)
     if name is None:
         raise ConfigurationError(f"{model} does not say what it was trained on; give --dataset")
     data = load_data(name, data_dir=data_dir)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,7 +108,7 @@ def train(
     asked = {"epochs": 10, "batch_size": 512, **begun}
     asked |= {"epochs": epochs} if epochs else {}
     asked |= {"batch_size": batch_size} if batch_size else {}
-    dataset = dataset or notes.get("source") or notes.get("dataset") or "digits"
+    dataset = dataset or (resume and trained_on(resume, notes)) or "digits"
     data = load(dataset, data_dir=data_dir)
     if resume is None:
         options = settings(given)
@@ -122,7 +123,9 @@ def train(
         trainer, history, algorithm = _resumed(resume, notes, data, str(where))
     if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
         prepare_kernels(console)
-    source = dataset if dataset in names() else str(Path(dataset).absolute())
+    source = dataset
+    if dataset not in names():  # a path: from the model's folder, and never mistaken for a name
+        source = f"./{os.path.relpath(dataset, out.parent)}"
     kept = {"algorithm": algorithm, "source": source, "begun": asked}
     run = _Run(console, trainer, data, out, kept, history, tensorboard)
     run.fit(asked["epochs"], asked["batch_size"])
@@ -239,6 +242,12 @@ def _resumed(
             f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave --dataset out"
         )
     return load_trainer(path, device), notes["history"], notes["algorithm"]
+
+
+def trained_on(model: Path, notes: dict[str, Any]) -> str | None:
+    """Give the dataset that a model file names: a known name, or a path as seen from here."""
+    source = notes.get("source") or notes.get("dataset")
+    return str(model.parent / source) if source and source.startswith("./") else source
 
 
 def probe_writable(path: Path) -> None:

@@ -27,6 +27,10 @@ class Override(Strict):
     when: dict[str, Any]
     set: dict[str, Any]
 
+    def without(self, name: str) -> Override:
+        """Give this override with one field left alone."""
+        return Override(when=self.when, set={k: v for k, v in self.set.items() if k != name})
+
 
 class Grid(Strict):
     """Cells as the product of axes over a base; dotted names reach into ``network``.
@@ -65,12 +69,9 @@ class Grid(Strict):
         The negatives of back-propagation, which has none, are no choice and stay.
         """
         base = {key: value for key, value in self.base.items() if key != name}
-        overrides = [
-            Override(when=o.when, set={k: v for k, v in o.set.items() if k != name})
-            if name != "negatives"
-            else o
-            for o in self.overrides
-        ]
+        overrides = self.overrides
+        if name != "negatives":
+            overrides = [o.without(name) for o in overrides]
         axes = {**self.axes, name: list(values)}
         return self.model_copy(update={"base": base, "axes": axes, "overrides": overrides})
 
