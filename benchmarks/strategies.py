@@ -1,7 +1,7 @@
 """What each strategy costs: one Class IL run of the paper on Split-MNIST, against naive.
 
-Each method runs after a naive run of its own, on one thread, and the processor's time is counted:
-what else a machine does moves the ratio less than it moves the clock. With several rounds the ratio is their median.
+Each method runs after a naive run of its own, on one thread, and the processor's time is counted,
+which other load moves less than the clock. With several rounds the ratio is their median.
 
 SFFA_DATA_DIR=… python benchmarks/strategies.py --out results/strategies.json
 """
