@@ -55,6 +55,11 @@ def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
         assert value.equal(resumed.state_dict()[name]), name
 
 
+def test_a_stream_s_name_stands_for_its_dataset(sffa: Run) -> None:
+    assert sffa("train", *TINY, "--epochs", 1, "--dataset", "split-digits").code == 0
+    assert json.loads(sffa("evaluate", "model.safetensors", "--json").out)["dataset"] == "digits"
+
+
 def test_a_checkpoint_is_not_resumed_with_other_batches(sffa: Run, model: Path) -> None:
     before = model.read_bytes()
     done = sffa("train", "--resume", model, "--epochs", 9, "--batch-size", 7)

@@ -123,8 +123,8 @@ def train(
         trainer, history, algorithm = _resumed(resume, notes, data, str(where))
     if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
         prepare_kernels(console)
-    source = dataset
-    if dataset not in names():  # a path: from the model's folder, and never mistaken for a name
+    source = dataset.removeprefix("split-")
+    if source not in names():  # a path: from the model's folder, and never mistaken for a name
         source = f"./{os.path.relpath(dataset, out.parent)}"
     kept = {"algorithm": algorithm, "source": source, "begun": asked}
     run = _Run(console, trainer, data, out, kept, history, tensorboard)
