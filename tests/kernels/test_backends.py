@@ -237,6 +237,20 @@ def test_warming_up_a_second_time_is_quick():
     assert kernels.warm_up() < 1.0
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["contiguous", "turned"])
+@pytest.mark.parametrize("pulled", [False, True], ids=["free", "pulled"])
+def test_draw_back_adds_a_pull_towards_the_anchor(pulled, turned):
+    rng = np.random.default_rng(0)
+    whole = rng.integers(-9, 9, (5, 37, 11)).astype(np.float32)  # small integers: sums are exact
+    grad, stiffness, weight, anchor, pull = torch.from_numpy(whole)
+    wanted = grad + stiffness * (weight - anchor) + (pull if pulled else 0)
+    others = stiffness.clone(), weight.clone(), anchor.clone(), pull.clone()
+    tensors = [grad, stiffness, weight, anchor, *([pull] if pulled else [])]
+    kernels.draw_back(*[tensor.T if turned else tensor for tensor in tensors])
+    assert torch.equal(grad, wanted)
+    assert all(map(torch.equal, others, (stiffness, weight, anchor, pull)))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_numba_leaves_torchs_number_of_threads_as_it_is(threads):
     """Both may use the same OpenMP, whose number of threads numba sets when it starts its own."""

@@ -7,6 +7,7 @@ import torch
 from sffa.continual.strategy import Strategy, named
 from sffa.core import Learner
 from sffa.errors import ConfigurationError
+from sffa.kernels import draw_back
 
 
 class QuadraticPenalty(Strategy):
@@ -33,17 +34,11 @@ class QuadraticPenalty(Strategy):
         stiffness = self.beside.get("stiffness")
         if not stiffness:
             return
-        pull = self.beside.get("pull")
+        pull = self.beside.get("pull", {})
         parameters = named(learner)
-        scratch = torch.empty(0)
         for name, stiff in stiffness.items():
             parameter = parameters[name]
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-            if scratch.numel() < parameter.numel() or scratch.device != parameter.device:
-                scratch = torch.empty_like(parameter)
-            away = scratch.view(-1)[: parameter.numel()].view_as(parameter)
-            torch.sub(parameter, self.beside["anchor"][name], out=away)
-            parameter.grad.addcmul_(stiff, away)
-            if pull:
-                parameter.grad.add_(pull[name])
+            anchor = self.beside["anchor"][name]
+            draw_back(parameter.grad, stiff, parameter, anchor, pull.get(name))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from sffa.errors import ConfigurationError, nearest
 from sffa.kernels.dense import Scaled, dense_answer
@@ -22,6 +23,7 @@ __all__ = [
     "Scaled",
     "Winners",
     "dense_answer",
+    "draw_back",
     "expand",
     "get",
     "norm_factor",
@@ -44,6 +46,25 @@ def get(name: str, device: torch.device) -> Kernel:
     from sffa.kernels.sparse import NumbaKernel
 
     return NumbaKernel()
+
+
+def draw_back(
+    grad: Tensor, stiffness: Tensor, weight: Tensor, anchor: Tensor, pull: Tensor | None = None
+) -> None:
+    """Add ``stiffness·(weight − anchor)``, and ``pull`` if given, to ``grad``.
+
+    On a CPU it is one pass over memory and one call, where torch takes three: with millions of
+    weights that is half the time.
+    """
+    tensors = (grad, stiffness, weight, anchor, *([] if pull is None else [pull]))
+    if all(t.device.type == "cpu" and t.is_contiguous() for t in tensors):
+        from sffa.kernels.sparse import draw_back as in_one_pass
+
+        in_one_pass(*tensors)
+        return
+    grad.addcmul_(stiffness, weight - anchor)
+    if pull is not None:
+        grad.add_(pull)
 
 
 def warm_up() -> float:

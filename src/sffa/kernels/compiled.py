@@ -1,4 +1,4 @@
-"""Compiled loops of the numba backend: choose winners, gather weights, scatter gradients.
+"""Compiled loops: choose winners, gather weights, scatter gradients; pull weights back.
 
 Every loop runs in parallel over something that it alone writes (an example, a row of weights) and
 sums in a fixed order, so results do not depend on the number of threads. Indices are unsigned:
@@ -315,3 +315,18 @@ def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[
             factor = scale[i]
             for s in range(winners):
                 row[place[e, s]] += factor * grad[e, s]
+
+
+@njit(cache=True, parallel=True, fastmath={"contract"})
+def draw_back(grad, stiffness, weight, anchor, pull, parts):  # type: ignore[no-untyped-def]
+    """Add ``stiffness·(weight − anchor) + pull`` to ``grad``, all flat; an empty pull is none."""
+    size = grad.size
+    for part in prange(parts):
+        first, end = np.uint64(part * size // parts), np.uint64((part + 1) * size // parts)
+        if pull.size:
+            for i in range(first, end):
+                away = weight[i] - anchor[i]
+                grad[i] = (grad[i] + stiffness[i] * away) + pull[i]
+        else:
+            for i in range(first, end):
+                grad[i] += stiffness[i] * (weight[i] - anchor[i])

@@ -126,6 +126,16 @@ class _Scan(torch.autograd.Function):
         return grad_shared, grad_label, grad_weight, None, None, None, None
 
 
+def draw_back(
+    grad: Tensor, stiffness: Tensor, weight: Tensor, anchor: Tensor, pull: Tensor | None = None
+) -> None:
+    """Do `sffa.kernels.draw_back` for contiguous tensors of one shape on the CPU."""
+    follow_torch()
+    flat = [_array(tensor).reshape(-1) for tensor in (grad, stiffness, weight, anchor)]
+    constant = flat[0][:0] if pull is None else _array(pull).reshape(-1)
+    compiled.draw_back(*flat, constant, 4 * numba.get_num_threads())
+
+
 def warm_up() -> float:
     """Compile every loop now (or read it from numba's cache) and give the seconds it took."""
     started = time.perf_counter()
@@ -139,6 +149,7 @@ def warm_up() -> float:
         incoming = Incoming(first.latent, weight, gate)
         second = kernel.answer(shared, label, incoming, candidates, rule, gate)
         second.energy.sum().backward()  # type: ignore[no-untyped-call]
+    draw_back(*torch.zeros(4, 1))
     return time.perf_counter() - started
 
 
