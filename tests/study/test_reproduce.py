@@ -42,6 +42,13 @@ def test_a_dry_run_judges_the_time_from_past_records(home: Path) -> None:
     )
 
 
+def test_a_dry_run_counts_what_would_be_imported(home: Path) -> None:
+    export_csv("past.csv", recorded("rq2", 108))
+    said = invoke("reproduce", "rq2", "--dry-run", "--seeds", "0-1", "--import", "past.csv")
+    assert "216 runs, 108 missing, about" in said
+    assert [path.name for path in home.iterdir()] == ["past.csv"]
+
+
 def test_a_sweep_from_the_command_line_multiplies_the_cells(home: Path) -> None:
     said = invoke(
         *("reproduce", "rq1", "--dry-run", "--datasets", "mnist", "--algorithms", "sffa"),

@@ -119,7 +119,7 @@ def reproduce(
     for part in chosen:
         path = store or Path(_DEFAULT_STORE.replace("STUDY", part.name))
         if dry_run:
-            _foretell(part, path, executor, workers, threads)
+            _foretell(part, path, import_, executor, workers, threads)
             continue
         with Store(path) as opened:
             _prepare(opened, part, import_, retry_failed)
@@ -245,16 +245,21 @@ def _terminable() -> Iterator[None]:
 
 
 def _foretell(
-    study: Study, path: Path, executor: str, workers: int | None, threads: int | None
+    study: Study,
+    path: Path,
+    csv: Path | None,
+    executor: str,
+    workers: int | None,
+    threads: int | None,
 ) -> None:
     """Print how many runs there are, how many are missing, and how long those may take."""
     runs = study.runs()
-    records: list[Record] = []
-    statuses: dict[Key, str] = {}
+    records = [] if csv is None else import_csv(csv)
+    statuses: dict[Key, str] = {record.key: record.status for record in records}
     if path.is_file():
         with Store(path, readonly=True) as store:
-            records = store.records()
-            statuses = store.statuses()
+            records += store.records()
+            statuses = {**store.statuses(), **statuses}
     missing = _missing(runs, statuses)
     slots = 1 if executor == "serial" else layout(workers, threads).workers
     seconds, unknown = Estimator(records).total(missing, slots)
