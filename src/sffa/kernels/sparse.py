@@ -131,9 +131,14 @@ def draw_back(
 ) -> None:
     """Do `sffa.kernels.draw_back` for contiguous tensors of one shape on the CPU."""
     follow_torch()
-    flat = [_array(tensor).reshape(-1) for tensor in (grad, stiffness, weight, anchor)]
-    constant = flat[0][:0] if pull is None else _array(pull).reshape(-1)
-    compiled.draw_back(*flat, constant, 4 * numba.get_num_threads())
+    compiled.draw_back(
+        _array(grad).reshape(-1),
+        _array(stiffness).reshape(-1),
+        _array(weight).reshape(-1),
+        _array(anchor).reshape(-1),
+        np.empty(0, np.float32) if pull is None else _array(pull).reshape(-1),
+        4 * numba.get_num_threads(),
+    )
 
 
 def warm_up() -> float:
