@@ -17,6 +17,7 @@ from torch import nn
 
 from sffa.continual import Experience
 from sffa.continual import replay as replay_file
+from sffa.continual.views import Batch
 from sffa.core import Backprop
 
 if importlib.util.find_spec("avalanche") is None:
@@ -194,6 +195,34 @@ def test_gem_with_the_same_memory_equals_avalanche(
 
     monkeypatch.setattr(session.strategy, "after_experience", take_theirs)
     assert distance(train(session), theirs) < 1e-5
+    assert distance(train(Unshuffled(small("bp", scenario=scenario), toy())), theirs) > 1e-3
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_gem_with_the_same_samples_equals_avalanche(
+    scenario: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"a-gem.patterns": 20, "a-gem.sample": 10}
+    config = small("bp", method="a-gem", scenario=scenario, options=options)
+    session = Unshuffled(config, toy())
+    samples = []
+
+    class Recorded(avalanche("training.plugins").AGEMPlugin):
+        def sample_from_memory(self) -> Any:
+            samples.append(super().sample_from_memory())
+            return samples[-1]
+
+    theirs = with_avalanche(session, [Recorded(20, 10)], [])
+    drawn = iter(samples)
+
+    def draw_theirs(past: list[Batch], clock: object) -> Batch:
+        x, y, *_, task = next(drawn)
+        assert len(y) == 10
+        return Batch(x, y + 2 * task, task) if scenario == "task" else Batch(x, y, None)
+
+    monkeypatch.setattr(session.strategy, "_drawn", draw_theirs)
+    assert distance(train(session), theirs) < 1e-5
+    assert next(drawn, None) is None
     assert distance(train(Unshuffled(small("bp", scenario=scenario), toy())), theirs) > 1e-3
 
 
