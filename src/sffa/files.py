@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 
 @contextlib.contextmanager
@@ -41,3 +45,11 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def checksum(*arrays: Any) -> int:
+    """Tell arrays from others of the same shape: a CRC-32 of all their bytes."""
+    total = 0
+    for array in arrays:
+        total = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
+    return total

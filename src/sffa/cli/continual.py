@@ -30,9 +30,11 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.continual import METHODS, PAPER, ContinualConfig, Result, run
-from sffa.core import PRESETS, Learner
+from sffa.core import PRESETS, Learner, storage
 from sffa.data import Dataset, load
+from sffa.errors import ConfigurationError
 from sffa.files import replacing, write_text
+from sffa.own import is_own
 from sffa.report.cells import cells
 from sffa.report.figures import streams
 from sffa.report.records import read
@@ -46,10 +48,13 @@ def continual(
     scenario: Annotated[str, typer.Option("--scenario", help="class, domain or task.")] = "class",
     method: Annotated[
         str,
-        typer.Option("--method", help=f"{', '.join(METHODS)}; joined by +; or all of the paper."),
+        typer.Option(
+            "--method",
+            help=f"{', '.join(METHODS)}; joined by +; all of the paper; your own: module:Class.",
+        ),
     ] = "naive",
     algorithm: Annotated[
-        str, typer.Option("--algorithm", help=f"{', '.join(PRESETS)}, or all.")
+        str, typer.Option("--algorithm", help=f"{', '.join(PRESETS)}, all; your own: module:Class.")
     ] = "sffa",
     seed: Seed = 0,
     experiences: Annotated[
@@ -62,6 +67,10 @@ def continual(
     out: Annotated[Path, typer.Option("--out", help="Folder for records and curves.")] = Path(
         "runs"
     ),
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Keep the trained network here.", show_default="not kept"),
+    ] = None,
     tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
@@ -95,12 +104,14 @@ def continual(
         for m in methods
         for a in algorithms
     ]
+    if save is not None and len(configs) > 1:
+        raise ConfigurationError(f"--save {save} keeps one network, not those of {len(configs)}")
     data = load(configs[0].dataset, data_dir=data_dir)
-    if kernels != "torch" and any(PRESETS[config.algorithm] for config in configs):
+    if kernels != "torch" and any(PRESETS.get(config.algorithm) for config in configs):
         prepare_kernels(console)
     records = [
         (len(configs) > 1 and _kept(config, out, console))
-        or _run(config, data, out, console, tensorboard)
+        or _run(config, data, out, console, tensorboard, save)
         for config in configs
     ]
     if as_json:
@@ -136,7 +147,7 @@ def _configured(
         elif "." in key and first != "network":
             if not methods or first in method.split("+") or first not in METHODS:
                 options[key] = value
-        elif not algorithms or PRESETS[algorithm] is not None:
+        elif not algorithms or PRESETS.get(algorithm) is not None:
             network[key.removeprefix("network.")] = value
     chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
     return ContinualConfig(**{**common, **chosen, **run_fields})
@@ -159,12 +170,18 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> dict[str, Any
 
 
 def _run(
-    config: ContinualConfig, data: Dataset, out: Path, console: Console, tensorboard: Path | None
+    config: ContinualConfig,
+    data: Dataset,
+    out: Path,
+    console: Console,
+    tensorboard: Path | None,
+    save: Path | None,
 ) -> dict[str, Any]:
     """Run one configuration with a progress bar; write its record and curve; give the record."""
     base = out / _name(config)
     board = open_board(tensorboard and tensorboard / _name(config), data)
     checkpoint = base.with_name(f"{base.name}.checkpoint.safetensors")
+    resumable = not is_own(config.algorithm)
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress, _interruptible() as asked:
@@ -188,8 +205,14 @@ def _run(
                 )
 
         result = run(
-            config, data, on_experience=on_experience, on_batch=on_batch, checkpoint=checkpoint
+            config,
+            data,
+            on_experience=on_experience,
+            on_batch=on_batch,
+            checkpoint=checkpoint if resumable else None,
         )
+    if save is not None and result.learner is not None:
+        storage.save(save, result.learner)
     record = result.record()
     write_text(base.with_name(f"{base.name}.json"), json.dumps(record, indent=1) + "\n")
     draw_curves([record], base.with_name(f"{base.name}.png"))
@@ -230,7 +253,7 @@ def _name(config: ContinualConfig) -> str:
     parts = [dataset_name(config.dataset), *(str(values[key]) for key in named[1:])]
     usual = ContinualConfig(**{key: values[key] for key in named})
     rest = [] if config == usual else [config_hash(values)[:8]]
-    return "-".join([*parts, *rest])
+    return "-".join([*parts, *rest]).replace(":", ".")
 
 
 def _matrix_table(record: dict[str, Any]) -> Table:

@@ -38,7 +38,7 @@ from sffa.study import (
 )
 from sffa.study.compare import CELLS, shown, write_comparison
 from sffa.study.grid import seeds as read_seeds
-from sffa.study.sources import unavailable
+from sffa.study.sources import check_data, unavailable
 from sffa.study.sweep import settings
 from sffa.study.threads import layout
 
@@ -176,6 +176,7 @@ def _carry_out(
     for name, reason in absent.items():
         _say(f"{study.name}: leaving out {name}: {reason}", "yellow")
     wanted = [run for run in runs if run.values["dataset"] not in absent]
+    check_data(store.records(wanted), dict.fromkeys(str(run.values["dataset"]) for run in wanted))
     if any(run.values["dataset"] not in absent for run in missing):
         hands = make_executor(executor, workers=workers, threads=threads, address=address)
         with _terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:

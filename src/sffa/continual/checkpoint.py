@@ -76,6 +76,6 @@ def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
             )
     if found["data"] != wanted["data"]:
         raise ConfigurationError(
-            f"checkpoint {path} was made with other data: (training, test, features) = "
+            f"checkpoint {path} was made with other data: (training, test, features, checksum) = "
             f"{found['data']}, now {wanted['data']}; use another file or remove it"
         )

@@ -32,8 +32,12 @@ class ContinualConfig(Strict):
         default="split-mnist", description="a name of data, with or without split-"
     )
     scenario: Scenario = Field(default="class", description="what is asked at prediction")
-    method: str = Field(default="naive", description="a strategy, or several joined by +")
-    algorithm: str = Field(default="sffa", description="a name of core.PRESETS")
+    method: str = Field(
+        default="naive", description="a strategy, or several joined by +; your own as module:Class"
+    )
+    algorithm: str = Field(
+        default="sffa", description="a name of core.PRESETS, or your own as module:Class"
+    )
     seed: Seed = Field(default=0, description="of class order, weights, batches and buffers")
     experiences: int = Field(default=5, ge=1, description="parts the classes are split into")
     class_order: tuple[tuple[int, ...], ...] | None = Field(
@@ -46,7 +50,7 @@ class ContinualConfig(Strict):
     network: dict[str, Any] = Field(
         default={}, description="other options of the network; see continual.config.NETWORK"
     )
-    options: dict[str, float | int | str] = Field(
+    options: dict[str, bool | float | int | str] = Field(
         default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
     )
     kernels: Literal["auto", "torch", "numba"] = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def run(
     *,
     on_experience: OnExperience | None = None,
     on_batch: OnBatch | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Learn the experiences of a stream one after the other, evaluating all after each.
 
@@ -54,20 +55,21 @@ def run(
         Told the number of experiences learned (0: before training), the result so far, and the
         learner, which it must leave as it is.
     on_batch
-        Told how many batches of how many are done in the whole run; if it answers True the run
-        stops there with `Stopped`.
+        Told how many batches of how many are done in the whole run; if it answers yes (anything
+        true) the run stops there with `Stopped`.
     checkpoint
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it, to the bits it would have come to.
     """
     restart_peak()
-    course = Course(config, data, checkpoint)
+    course = Course(config, data, None if checkpoint is None else Path(checkpoint))
     if not course.result.rows:
         course.evaluate()
         _tell(on_experience, course)
     while course.position.experience < len(course.stream):
         course.learn(course.stream[course.position.experience], on_batch)
         _tell(on_experience, course)
+    course.result.learner = course.learner
     return course.result
 
 
@@ -75,6 +77,8 @@ class Course:
     """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
 
     def __init__(self, config: ContinualConfig, data: Data, checkpoint: Path | None = None):
+        if "dataset" not in config.model_fields_set and hasattr(data, "name"):
+            config = config.model_copy(update={"dataset": data.name})
         self.config = config
         self.checkpoint = checkpoint
         self.stream = Stream(
@@ -88,7 +92,7 @@ class Course:
         self.result = Result(config, self.stream.chances)
         self.identity = {
             "config": config.model_dump(mode="json"),
-            "data": [len(data.train.y), len(data.test.y), data.features],
+            "data": [len(data.train.y), len(data.test.y), data.features, self.stream.checksum],
         }
         views = [self._view(experience) for experience in self.stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
@@ -151,7 +155,7 @@ class Course:
             losses += self.step(view, parts[number], clock)
             self.position.epoch, self.position.batch = epoch, number + 1
             self.position.steps += 1
-            if on_batch is not None and on_batch(self.position.steps, self.steps) is True:
+            if on_batch is not None and on_batch(self.position.steps, self.steps):
                 self._stop(started)
         if not bool(torch.isfinite(losses)):
             raise ConfigurationError(
@@ -197,7 +201,7 @@ class Course:
         self.trainer, self.position = checkpoint_room.load(
             path, self.identity, self.strategy, self.result
         )
-        if PRESETS[self.config.algorithm] is not None:
+        if PRESETS.get(self.config.algorithm) is not None:
             self.learner.kernels = self.config.kernels  # type: ignore[assignment]
 
     def _stop(self, started: float) -> None:
@@ -220,7 +224,7 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
     """
     options: dict[str, Any] = dict(config.network)
-    preset = PRESETS[config.algorithm]
+    preset = PRESETS.get(config.algorithm)
     if preset is not None:
         options = {"kernels": config.kernels, **options}
         if {**preset, **options}.get("gate") == "disjoint":

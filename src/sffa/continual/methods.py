@@ -18,6 +18,7 @@ from sffa.continual.replay import Replay
 from sffa.continual.si import SI
 from sffa.continual.strategy import Combined, Strategy
 from sffa.errors import ConfigurationError, nearest
+from sffa.own import import_own, is_own
 
 # The class of each name and what the name adds to its defaults; the first six are the paper's.
 METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
@@ -35,6 +36,22 @@ METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
 }
 PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
 _OURS = ("seed", "batch_size")
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def find(method: str) -> tuple[type[Strategy], dict[str, Any]]:
+    """Give the class of a method, and what the name adds to its defaults.
+
+    ``module:Class`` is a strategy of the user's own.
+    """
+    if is_own(method):
+        return import_own(method, Strategy), {}
+    if method not in METHODS:
+        raise ConfigurationError(
+            f"unknown method '{method}'{nearest(method, list(METHODS))} "
+            f"(known: {', '.join(METHODS)}; join them with +; your own: module:Class)"
+        )
+    return METHODS[method]
 
 
 def options_of(method: str) -> dict[str, Any]:
@@ -43,19 +60,13 @@ def options_of(method: str) -> dict[str, Any]:
     >>> options_of("ewc-online")
     {'strength': 100000.0, 'decay': 0.9}
     """
-    kind, preset = METHODS[method]
+    kind, preset = find(method)
     parameters = inspect.signature(kind).parameters
     return {n: preset.get(n, p.default) for n, p in parameters.items() if n not in _OURS}
 
 
 def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
     """Refuse methods and options that do not exist, and values of the wrong type."""
-    for part in parts:
-        if part not in METHODS:
-            hint = nearest(part, list(METHODS))
-            raise ConfigurationError(
-                f"unknown method '{part}'{hint} (known: {', '.join(METHODS)}; join them with +)"
-            )
     if len(set(parts)) < len(parts):
         raise ConfigurationError(f"a method is named twice in '{'+'.join(parts)}'")
     known = [f"{part}.{name}" for part in parts for name in options_of(part)]
@@ -66,7 +77,7 @@ def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
                 f"(known for {'+'.join(parts)}: {', '.join(known) or 'none'})"
             )
         method, _, name = key.rpartition(".")
-        wanted = get_type_hints(METHODS[method][0].__init__)[name]
+        wanted = get_type_hints(find(method)[0].__init__).get(name, Any)
         try:
             TypeAdapter(wanted).validate_python(value, strict=True)
         except ValidationError as error:
@@ -90,8 +101,37 @@ def make_strategy(
     check(parts, given)
     made = []
     for part in parts:
-        kind, preset = METHODS[part]
+        kind, preset = find(part)
         mark = f"{part}."
         own = {k.removeprefix(mark): v for k, v in given.items() if k.startswith(mark)}
-        made.append(kind(**{**preset, **own}, seed=seed, batch_size=batch_size))
+        made.append(_made(part, kind, {**preset, **own}, seed, batch_size))
     return made[0] if len(made) == 1 else Combined(made)
+
+
+def _made(
+    name: str, kind: type[Strategy], options: dict[str, Any], seed: int, batch_size: int
+) -> Strategy:
+    """Make one strategy; one of the user's own need not take seed and batch size."""
+    _check_hooks(name, kind)
+    common = {"seed": seed, "batch_size": batch_size}
+    parameters = inspect.signature(kind).parameters
+    needed = [n for n, p in parameters.items() if p.default is p.empty and p.kind not in _ANY]
+    lacking = [n for n in needed if n not in options and n not in common]
+    if lacking:
+        raise ConfigurationError(f"method '{name}' needs the option '{name}.{lacking[0]}'")
+    made = kind(**options, **{n: v for n, v in common.items() if n in parameters})
+    if not hasattr(made, "beside"):
+        raise ConfigurationError(f"'{name}' must call super().__init__() in its __init__")
+    made.seed, made.batch_size = seed, batch_size
+    return made
+
+
+def _check_hooks(name: str, kind: type[Strategy]) -> None:
+    """Refuse what looks like a hook and would never be called."""
+    hooks = [hook for hook in vars(Strategy) if not hook.startswith("_")]
+    for method in dir(kind):
+        if method.startswith(("before_", "after_")) and method not in hooks:
+            raise ConfigurationError(
+                f"'{name}' has a method '{method}' that nothing calls{nearest(method, hooks)}; "
+                f"the hooks are {', '.join(hooks)}"
+            )

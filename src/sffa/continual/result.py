@@ -10,6 +10,7 @@ import numpy as np
 from sffa.continual import metrics
 from sffa.continual.config import ContinualConfig
 from sffa.continual.metrics import Matrix
+from sffa.core import Learner
 
 
 @dataclass
@@ -18,7 +19,7 @@ class Result:
 
     ``rows`` are the accuracies (percent) on every experience, the first before training;
     ``experiences`` tells of each one done: classes, seconds of training, memory of the process and
-    of the strategy in MB.
+    of the strategy in MB. ``learner`` is what was trained, once the run is complete.
     """
 
     config: ContinualConfig
@@ -28,6 +29,7 @@ class Result:
     experiences: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
     peak_memory_mb: float = 0.0
+    learner: Learner | None = field(default=None, repr=False, compare=False)
 
     @property
     def matrix(self) -> Matrix:

@@ -7,6 +7,7 @@ from torch import Tensor
 from sffa.continual.strategy import Clock, Strategy
 from sffa.continual.views import Batch, join
 from sffa.core import Trainer
+from sffa.errors import ConfigurationError
 
 
 def protected_step(trainer: Trainer, strategy: Strategy, batch: Batch, clock: Clock) -> Tensor:
@@ -16,8 +17,15 @@ def protected_step(trainer: Trainer, strategy: Strategy, batch: Batch, clock: Cl
         batch = join([batch, extra])
     trainer.optimizer.zero_grad(set_to_none=True)
     loss = trainer.loss(*batch)
+    term = strategy.extra_loss(trainer.learner, batch, clock)
+    if term is not None:
+        loss = loss + term
     loss.backward()  # type: ignore[no-untyped-call]
-    strategy.penalty(trainer.learner)
+    if strategy.penalty(trainer.learner) is not None:  # type: ignore[func-returns-value]
+        raise ConfigurationError(
+            f"the penalty of {type(strategy).__name__} gives a value, and nothing takes it: a "
+            "penalty adds to the gradients; a term of the loss goes into extra_loss"
+        )
     strategy.after_backward(trainer.learner, clock)
     trainer.optimizer.step()
     strategy.after_step(trainer.learner)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from sffa.continual.stream import Experience, Stream
 from sffa.continual.views import Batch, View, join
 from sffa.core import Growth, Learner
+from sffa.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Strategy:
     A strategy sees a Learner and never asks which algorithm it is. What it keeps is in two
     dictionaries, so that the loop can save, restore, grow and weigh any strategy alike:
     ``beside`` holds tensors shaped like parameters (kind, then the parameter's name), which grow
-    with them; ``memory`` holds everything else, stored examples above all.
+    with them; ``memory`` holds everything else, stored examples above all. A run that is stopped
+    and goes on finds only these two as they were, not what else an object remembers.
     """
 
     def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
@@ -58,6 +60,13 @@ class Strategy:
         """Give examples to train on together with the new ones."""
         return None
 
+    def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:
+        """Give a term of the loss, to be differentiated with it.
+
+        ``batch`` holds the examples of this step, those of ``extra_batch`` behind the new ones.
+        """
+        return None
+
     def penalty(self, learner: Learner) -> None:
         """Add the gradient of a penalty to the parameters' gradients.
 
@@ -81,7 +90,14 @@ class Strategy:
             for kind, tensors in self.beside.items()
             for name, tensor in tensors.items()
         }
-        return kept | {f"memory.{name}": tensor for name, tensor in self.memory.items()}
+        kept |= {f"memory.{name}": tensor for name, tensor in self.memory.items()}
+        for name, value in kept.items():
+            if not isinstance(value, Tensor):
+                raise ConfigurationError(
+                    f"{type(self).__name__} keeps {name}, a {type(value).__name__}; what a "
+                    "strategy keeps are tensors"
+                )
+        return kept
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take back what `tensors` gave."""
@@ -126,9 +142,14 @@ class Combined(Strategy):
         extra = [batch for part in self.parts if (batch := part.extra_batch(clock)) is not None]
         return join(extra) if extra else None
 
+    def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:  # noqa: D102
+        found = [part.extra_loss(learner, batch, clock) for part in self.parts]
+        terms = [term for term in found if term is not None]
+        return torch.stack(terms).sum() if terms else None
+
     def penalty(self, learner: Learner) -> None:  # noqa: D102
-        for part in self.parts:
-            part.penalty(learner)
+        given = [part.penalty(learner) for part in self.parts]  # type: ignore[func-returns-value]
+        return next((value for value in given if value is not None), None)
 
     def after_backward(self, learner: Learner, clock: Clock) -> None:  # noqa: D102
         for part in self.parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import torch
@@ -12,7 +12,8 @@ from torch import Tensor
 
 from sffa.continual.config import Scenario
 from sffa.continual.views import View
-from sffa.errors import ConfigurationError, DataError
+from sffa.errors import ConfigurationError, DataError, nearest
+from sffa.files import checksum
 
 Order = Sequence[Sequence[int]]
 
@@ -36,9 +37,9 @@ class Data(Protocol):
     @property
     def classes(self) -> int: ...  # noqa: D102
     @property
-    def mean(self) -> float: ...  # noqa: D102
+    def mean(self) -> Any: ...  # noqa: D102
     @property
-    def std(self) -> float: ...  # noqa: D102
+    def std(self) -> Any: ...  # noqa: D102
     @property
     def features(self) -> int: ...  # noqa: D102
 
@@ -118,6 +119,11 @@ class Stream:
         options = np.cumsum(sizes) if self.scenario == "class" else sizes
         return [100.0 / int(count) for count in options]
 
+    @property
+    def checksum(self) -> int:
+        """Tell the data from other data of the same size."""
+        return checksum(self.data.train.x, self.data.train.y, self.data.test.x, self.data.test.y)
+
     def _cut(self, number: int, train: _Split, test: _Split) -> Experience:
         group = self.groups[number]
         task = number if self.scenario == "task" else None
@@ -160,6 +166,11 @@ def _deal(classes: int, seed: int, experiences: int) -> list[list[int]]:
 
 def _check(groups: Order, classes: int, scenario: Scenario) -> None:
     """Refuse groups of classes that make no stream."""
+    if scenario not in get_args(Scenario):
+        known = list(get_args(Scenario))
+        raise ConfigurationError(
+            f"unknown scenario '{scenario}'{nearest(scenario, known)}; known: {', '.join(known)}"
+        )
     owner: dict[int, int] = {}
     for number, group in enumerate(groups):
         if not group:

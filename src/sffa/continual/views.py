@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sffa.core.learner import Task
+from sffa.errors import DataError
 
 
 class Batch(NamedTuple):
@@ -90,6 +91,8 @@ def _join_tasks(tasks: Sequence[tuple[Task, int]]) -> Task:
     first = tasks[0][0]
     if all(not isinstance(task, Tensor) and task == first for task, _ in tasks):
         return first
+    if any(task is None for task, _ in tasks):
+        raise DataError("examples with a task and examples without one cannot be in one batch")
     return torch.cat(
         [
             torch.full((size,), task) if isinstance(task, int) else torch.as_tensor(task)

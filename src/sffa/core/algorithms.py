@@ -7,8 +7,10 @@ from typing import Any
 
 from sffa.core.backprop import Backprop, BackpropConfig
 from sffa.core.config import NetworkConfig
+from sffa.core.learner import Learner
 from sffa.core.network import Network
 from sffa.errors import ConfigurationError, nearest
+from sffa.own import import_own, is_own
 
 # What each name adds to the defaults of its network; None is the back-propagation baseline.
 # The gate was chosen on held-out examples (results/gate_choice.csv).
@@ -27,12 +29,18 @@ def make(
     classes: Iterable[int] = (),
     seed: int = 0,
     **options: Any,
-) -> Network | Backprop:
+) -> Learner:
     """Make a learner by the name of its algorithm; ``options`` win over the name's presets.
+
+    ``module:Class`` is a Learner of the user's own, made with the same arguments.
 
     >>> make("sffa-gated", 64, hidden=(200,), classes=range(10)).config.gate
     0.2
     """
+    if is_own(algorithm):
+        kind: Any = import_own(algorithm, Learner)
+        made: Learner = kind(inputs, hidden=hidden, classes=classes, seed=seed, **options)
+        return made
     preset = _preset(algorithm)
     if preset is None:
         return Backprop(inputs, hidden, classes, seed, **options)
@@ -47,6 +55,9 @@ def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[s
     ...
     sffa.errors.ConfigurationError: unknown option 'kk'; did you mean 'k'?
     """
+    if is_own(algorithm):
+        import_own(algorithm, Learner)  # type: ignore[type-abstract]
+        return
     preset = _preset(algorithm)
     given = {"inputs": 1, "hidden": hidden, "seed": seed}
     for name in options:
@@ -64,5 +75,7 @@ def _preset(algorithm: str) -> dict[str, Any] | None:
     if algorithm not in PRESETS:
         known = ", ".join(PRESETS)
         hint = nearest(algorithm, list(PRESETS))
-        raise ConfigurationError(f"unknown algorithm '{algorithm}'{hint} (known: {known})")
+        raise ConfigurationError(
+            f"unknown algorithm '{algorithm}'{hint} (known: {known}; your own: module:Class)"
+        )
     return PRESETS[algorithm]

@@ -77,7 +77,7 @@ class Learner(nn.Module, ABC):
             self.classes, self.current, self.tasks = before
             raise
 
-    def standardise(self, mean: float | Tensor, std: float | Tensor) -> None:
+    def standardise(self, mean: float | Tensor | Array, std: float | Tensor | Array) -> None:
         """Set what is subtracted from, and divides, every input: numbers or one value a feature."""
         for name, value in (("mean", mean), ("std", std)):
             vector = torch.as_tensor(value, dtype=torch.float32).reshape(-1)

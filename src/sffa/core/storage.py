@@ -35,6 +35,11 @@ def save(
 
     ``notes`` are JSON-ready; ``extra`` are tensors by name.
     """
+    if type(learner) not in (Network, Backprop):
+        raise ModelFileError(
+            f"a {type(learner).__name__} cannot be saved here: it would come back as something "
+            "else; keep its state_dict() with safetensors or torch"
+        )
     assert isinstance(learner, Network | Backprop)
     tensors = {name: value.contiguous() for name, value in learner.state_dict().items()}
     header: dict[str, Any] = {
@@ -53,6 +58,7 @@ def save(
             for key, value in state.items():
                 tensors[f"adam.{key}.{names[id(parameter)]}"] = value.contiguous()
     tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
+    tensors = _apart(tensors)
     text = json.dumps(header, sort_keys=True)
     metadata = {"sffa": text, "sha256": _digest(text, tensors)}
     try:
@@ -167,6 +173,17 @@ def _shaped(header: dict[str, Any], tensors: dict[str, Tensor]) -> Network | Bac
         if room == "heads" and rest.endswith(".bias"):
             learner.size_head(rest.removesuffix(".bias"), len(value))
     return learner
+
+
+def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Copy tensors that share their memory with one before them, which safetensors refuses."""
+    seen: set[int] = set()
+    apart = {}
+    for name, value in tensors.items():
+        place = value.untyped_storage().data_ptr()
+        apart[name] = value.clone() if place in seen else value
+        seen.add(place)
+    return apart
 
 
 def _digest(header: str, tensors: dict[str, Tensor]) -> str:

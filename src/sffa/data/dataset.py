@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sffa.errors import ConfigurationError, DataError
+from sffa.files import checksum
 
 Array = NDArray[Any]
 Labels = NDArray[np.int64]
@@ -57,15 +58,16 @@ class Split:
 class Dataset:
     """A training and a test split, the names of the classes, and how to standardise.
 
-    ``mean`` and ``std`` are of pixels scaled to [0, 1] for uint8, of the raw values for float.
+    ``mean`` and ``std`` are of pixels scaled to [0, 1] for uint8, of the raw values for float: one
+    number for all pixels, or one for each feature of a table.
     """
 
     name: str
     train: Split
     test: Split
     class_names: tuple[str, ...]
-    mean: float
-    std: float
+    mean: float | Array
+    std: float | Array
 
     def __repr__(self) -> str:
         return (
@@ -82,6 +84,11 @@ class Dataset:
     def features(self) -> int:
         """Number of values in one example."""
         return int(np.prod(self.shape))
+
+    @property
+    def checksum(self) -> int:
+        """Tell these examples from others of the same name and size."""
+        return checksum(self.train.x, self.train.y, self.test.x, self.test.y)
 
     @property
     def classes(self) -> int:
@@ -125,3 +132,25 @@ def moments(x: Array) -> tuple[float, float]:
     if not std > 0:
         raise DataError("every value of the training images is the same: nothing can be learned")
     return mean, std
+
+
+def is_table(x: Array) -> bool:
+    """Tell features, which have each a scale of its own, from pixels, which share one.
+
+    >>> is_table(np.array([[0.1, 900.0]])), is_table(np.array([[0.1, 0.9]]))
+    (True, False)
+    """
+    return x.ndim == 2 and x.dtype != np.uint8 and not (x.min() >= 0 and x.max() <= 1)
+
+
+def feature_moments(x: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of each feature; those that never vary get a deviation of 1.
+
+    >>> mean, std = feature_moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> mean.tolist(), std.tolist()
+    ([2.0, 5.0], [1.0, 1.0])
+    """
+    mean, std = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
+    if not (std > 0).any():
+        raise DataError("every training example is the same: nothing can be learned")
+    return mean.astype(np.float32), np.where(std > 0, std, 1.0).astype(np.float32)

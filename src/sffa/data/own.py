@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sffa.data.dataset import Array, Dataset, Labels, Split, moments
+from sffa.data.dataset import (
+    Array,
+    Dataset,
+    Labels,
+    Split,
+    feature_moments,
+    is_table,
+    moments,
+)
 from sffa.errors import DataError
 
 TEST_SHARE = 0.2
@@ -24,7 +32,8 @@ def from_arrays(
 ) -> Dataset:
     """Make a dataset of arrays; without test arrays a fifth of the examples is put aside.
 
-    Images are (N, H, W), (N, H, W, C), (N, C, H, W) or (N, d). Labels are integers or strings;
+    Images are (N, H, W), (N, H, W, C), (N, C, H, W) or (N, d). Numbers (N, d) beyond 0 to 1 are
+    the features of a table, each standardised by itself. Labels are integers or strings;
     with ``class_names`` they are positions in it or names of it, otherwise the distinct ones in
     order become the classes.
 
@@ -51,7 +60,7 @@ def from_arrays(
             raise DataError(f"{name}: test images are {x2.dtype}, training images {x.dtype}")
         named = class_names is not None
         test = Split(x2, _positions(raw2, classes, f"{name}: test", by_position=named))
-    mean, std = moments(train.x)
+    mean, std = feature_moments(train.x) if is_table(train.x) else moments(train.x)
     return Dataset(name, train, test, tuple(str(c) for c in classes), mean, std)
 
 

@@ -12,6 +12,7 @@ from sffa.data import Dataset, load
 from sffa.study.configuration import parse
 from sffa.study.environment import describe
 from sffa.study.errors import StudyError
+from sffa.study.sources import own_data
 from sffa.study.static import StaticConfig, run_static
 
 
@@ -20,6 +21,8 @@ def execute(values: dict[str, Any]) -> dict[str, Any]:
     environment = describe()  # before the run: files may change while it takes its time
     run = parse(values)
     data = _dataset(str(values["dataset"]))
+    if own_data(str(values["dataset"])):
+        environment["data"] = data.checksum
     if isinstance(run.config, StaticConfig):
         record = run_static(run.config, data)
     else:

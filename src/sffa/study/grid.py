@@ -15,6 +15,7 @@ from sffa.core import PRESETS, NetworkConfig
 from sffa.core.config import Strict
 from sffa.data import names as dataset_names
 from sffa.errors import ConfigurationError, nearest
+from sffa.own import is_own
 from sffa.study.configuration import CONTINUAL, SCENARIOS, Run, parse
 from sffa.study.static import NEGATIVES, StaticConfig
 
@@ -86,7 +87,29 @@ class Grid(Strict):
             return name
         if name in NetworkConfig.model_fields:
             return f"network.{name}"
-        return f"options.{name}" if name.partition(".")[0] in METHODS else name
+        return f"options.{name}" if name.partition(".")[0] in METHODS or is_own(name) else name
+
+    def completed(self) -> Grid:
+        """Give this grid with every option in its place, and a scenario.
+
+        Without one it is a stream of classes if anything in it belongs to streams alone, and
+        static otherwise.
+
+        >>> grid = Grid(base={"method": "replay"}, axes={"k": [5, 15]}).completed()
+        >>> grid.base["scenario"], list(grid.axes)
+        ('class', ['network.k'])
+        """
+        streams = {*ContinualConfig.model_fields} - {*StaticConfig.model_fields}
+        named = {*self.base, *self.axes}
+        split = any(str(name).startswith("split-") for name in self.values_of("dataset"))
+        base: dict[str, Any] = {}
+        if "scenario" not in named and (split or named & streams):
+            base["scenario"] = "class"
+        placed = Grid(base={**base, **self.base}, axes=self.axes)
+        for name, value in self.base.items():
+            _place(base, placed.field(name), value)
+        axes = {placed.field(name): values for name, values in self.axes.items()}
+        return self.model_copy(update={"base": base, "axes": axes})
 
     def cells(self) -> list[dict[str, Any]]:
         """Give the configurations, without seeds, in the order of the axes."""
@@ -187,7 +210,11 @@ def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]
         field = "negatives" if name == "method" and grid.static else name
         own = grid.values_of(field)
         known = [*own, *_known(name, grid.static)]
-        values = [value for value in wanted if set(value.split("+")) <= set(known)]
+        values = [
+            value
+            for value in wanted
+            if all(part in known or is_own(part) for part in value.split("+"))
+        ]
         met |= set(values)
         if values:
             kept.append(grid.varying(field, values))

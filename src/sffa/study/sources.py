@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from sffa.data import load
+from sffa.data import load, names
 from sffa.errors import SFFAError
 from sffa.study.configuration import Run
 from sffa.study.csv_file import import_csv
+from sffa.study.errors import StudyError
 from sffa.study.record import Record
 from sffa.study.store import Store
 
@@ -20,6 +21,26 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
         return import_csv(path)
     with Store(path, readonly=True) as store:
         return store.records()
+
+
+def own_data(dataset: str) -> bool:
+    """Tell whether a dataset is a file or folder of the user's own, which may change."""
+    return dataset.removeprefix("split-") not in names()
+
+
+def check_data(records: Iterable[Record], datasets: Iterable[str]) -> None:
+    """Refuse to go on with records of data that have changed since."""
+    own = {name: load(name).checksum for name in datasets if own_data(name)}
+    old = [
+        record
+        for record in records
+        if record.environment.get("data", own.get(record.cell[0])) != own.get(record.cell[0])
+    ]
+    if old:
+        raise StudyError(
+            f"{old[0].cell[0]} has changed since {len(old)} of these runs were made: give the new "
+            "data a name of their own, or use another --store"
+        )
 
 
 def unavailable(runs: Iterable[Run]) -> dict[str, str]:

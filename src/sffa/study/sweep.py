@@ -14,11 +14,12 @@ from pydantic import Field
 from sffa.core.config import Strict
 from sffa.errors import ConfigurationError
 from sffa.study.grid import Grid, Override, Study, seeds
+from sffa.study.presets import ALIASES, STUDIES
 
 
 class _Sweep(Strict):
     name: str | None = None
-    seeds: str | list[int] = "0"
+    seeds: str | int | list[int] = "0"
     base: dict[str, Any] = Field(default_factory=dict)
     axes: dict[str, list[Any]] = Field(default_factory=dict)
     overrides: list[Override] = Field(default_factory=list)
@@ -33,11 +34,12 @@ def read_sweep(path: str | os.PathLike[str]) -> Study:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is not TOML: {error}") from error
     sweep = _Sweep(**values)
-    chosen = seeds(
-        ",".join(map(str, sweep.seeds)) if isinstance(sweep.seeds, list) else sweep.seeds
-    )
-    grid = Grid(base=sweep.base, axes=sweep.axes, overrides=sweep.overrides)
-    return Study(sweep.name or Path(path).stem, (grid,), chosen)
+    given = sweep.seeds if isinstance(sweep.seeds, list) else [sweep.seeds]
+    name = sweep.name or Path(path).stem
+    if name in {*STUDIES, *ALIASES, "all"}:
+        raise ConfigurationError(f"{path}: '{name}' is a study of sffa's own; name yours otherwise")
+    grid = Grid(base=sweep.base, axes=sweep.axes, overrides=sweep.overrides).completed()
+    return Study(name, (grid,), seeds(",".join(map(str, given))))
 
 
 def settings(texts: Sequence[str]) -> dict[str, list[Any]]:
