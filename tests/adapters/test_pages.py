@@ -12,7 +12,7 @@ NEEDS = {"adapters/onnx": ["onnx", "onnxruntime"], "adapters/avalanche": ["avala
 
 
 @pytest.mark.parametrize(
-    "page", ["guide", "adapters/sklearn", "adapters/onnx", "adapters/avalanche"]
+    "page", ["guide", "extending", "adapters/sklearn", "adapters/onnx", "adapters/avalanche"]
 )
 @pytest.mark.filterwarnings("default")
 def test_the_examples_of_a_page_run(
@@ -27,4 +27,8 @@ def test_the_examples_of_a_page_run(
     text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     assert blocks, f"{page}.md has no example"
-    exec(compile("\n".join(blocks), f"{page}.md", "exec"), {"__name__": page})
+    for block in blocks:
+        if named := re.match(r"# (\w+\.py)\n", block):
+            (tmp_path / named[1]).write_text(block, encoding="utf-8")
+    run = [block for block in blocks if not re.match(r"# \w+\.py\n", block)]
+    exec(compile("\n".join(run), f"{page}.md", "exec"), {"__name__": page})

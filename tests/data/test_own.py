@@ -10,6 +10,24 @@ X = np.random.default_rng(0).integers(0, 256, (20, 4, 5), dtype=np.uint8)
 Y = np.arange(20) % 2
 
 
+def test_features_of_a_table_are_standardised_each_by_itself():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(20, 3)) * [1, 1000, 0] + [0, 50, 7]
+    data = from_arrays(table, Y, table, Y)
+    np.testing.assert_allclose(data.mean, data.train.x.mean(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(data.std, [*data.train.x.std(axis=0)[:2], 1.0], rtol=1e-4)
+    shared = from_arrays(rng.random((20, 3)), Y)
+    assert isinstance(shared.mean, float)
+    with pytest.raises(DataError, match="every training example is the same"):
+        from_arrays(np.full((20, 3), 7.0), Y)
+
+
+def test_a_checksum_tells_data_of_the_same_size_apart():
+    turned = from_arrays(X[::-1].copy(), Y, X, Y)
+    assert from_arrays(X, Y, X, Y).checksum == from_arrays(X, Y, X, Y).checksum
+    assert turned.checksum != from_arrays(X, Y, X, Y).checksum
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [

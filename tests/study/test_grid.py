@@ -91,6 +91,38 @@ def test_any_field_can_be_swept_and_overridden(tmp_path: Path) -> None:
     assert {run.values["network"]["alpha"] for run in runs} == {5.0}
 
 
+def test_a_sweep_takes_options_without_prefix_and_knows_a_stream(tmp_path: Path) -> None:
+    path = tmp_path / "buffers.toml"
+    path.write_text(
+        """
+        seeds = 3
+        [base]
+        dataset = "digits"
+        method = "replay"
+        k = 5
+        [axes]
+        "replay.capacity" = [50, 100]
+        [[overrides]]
+        when = { "replay.capacity" = 50 }
+        set = { gate = 0.5 }
+        """
+    )
+    runs = read_sweep(path).runs()
+    assert {run.key.seed for run in runs} == {3}
+    assert {run.values["scenario"] for run in runs} == {"class"}
+    found = [(run.values["options"]["replay.capacity"], run.values["network"]) for run in runs]
+    assert [capacity for capacity, _ in found] == [50, 100]
+    assert [network.get("gate") for _, network in found] == [0.5, None]
+    assert {network["k"] for _, network in found} == {5}
+
+
+def test_a_sweep_does_not_take_the_name_of_a_study(tmp_path: Path) -> None:
+    path = tmp_path / "rq2.toml"
+    path.write_text("[base]\ndataset = 'digits'")
+    with pytest.raises(ConfigurationError, match="'rq2' is a study of sffa's own"):
+        read_sweep(path)
+
+
 def test_cells_that_an_override_makes_equal_are_run_once() -> None:
     grid = Grid(
         base={"scenario": "static", "algorithm": "bp"},

@@ -4,6 +4,7 @@ import io
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.study.conftest import GRID, invoke, result_of, said_before
 
@@ -47,6 +48,23 @@ def test_a_dry_run_counts_what_would_be_imported(home: Path) -> None:
     said = invoke("reproduce", "rq2", "--dry-run", "--seeds", "0-1", "--import", "past.csv")
     assert "216 runs, 108 missing, about" in said
     assert [path.name for path in home.iterdir()] == ["past.csv"]
+
+
+def test_a_study_does_not_go_on_with_data_that_changed(home: Path) -> None:
+    rng = np.random.default_rng(0)
+    Path("s.toml").write_text(
+        "[base]\ndataset = 'd.npz'\nmethod = 'naive'\nexperiences = 2\nalgorithm = 'bp'\n"
+        "hidden = [8]\n"
+    )
+    arguments = ("reproduce", "s.toml", "--executor", "serial")
+    labels = np.arange(40) % 4
+    np.savez("d.npz", x_train=rng.random((40, 5)), y_train=labels)
+    invoke(*arguments)
+    assert "1 of 1 runs done" in invoke(*arguments)
+    np.savez("d.npz", x_train=rng.random((40, 5)), y_train=labels)
+    with pytest.raises(StudyError, match=r"d\.npz has changed since 1 of these runs were made"):
+        invoke(*arguments, "--seeds", "0-1")
+    invoke(*arguments, "--seeds", "0-1", "--store", "another.sqlite")
 
 
 def test_a_sweep_from_the_command_line_multiplies_the_cells(home: Path) -> None:

@@ -109,7 +109,14 @@ class Grid(Strict):
         for name, value in self.base.items():
             _place(base, placed.field(name), value)
         axes = {placed.field(name): values for name, values in self.axes.items()}
-        return self.model_copy(update={"base": base, "axes": axes})
+        overrides = [
+            Override(
+                when={placed.field(name): value for name, value in override.when.items()},
+                set={placed.field(name): value for name, value in override.set.items()},
+            )
+            for override in self.overrides
+        ]
+        return Grid(base=base, axes=axes, overrides=overrides)
 
     def cells(self) -> list[dict[str, Any]]:
         """Give the configurations, without seeds, in the order of the axes."""

@@ -1,0 +1,166 @@
+"""Strategies and algorithms of the user's own, named as module:Class."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.continual.toy import small, toy
+
+from sffa.continual import ContinualConfig, Course, Stopped, Stream, run
+from sffa.data import from_arrays
+from sffa.errors import ConfigurationError, DataError, ModelFileError
+
+CODE = '''
+import torch
+from sffa import Backprop
+from sffa.continual import Batch, Strategy
+
+class Shrink(Strategy):
+    """Weight decay as a term of the loss."""
+    def __init__(self, strength: float = 0.01, flag=False):
+        super().__init__()
+        self.strength, self.flag = strength, flag
+        self.memory["steps"] = torch.zeros(1)
+    def extra_loss(self, learner, batch, clock):
+        assert len(batch.x) == len(batch.y) <= 2 * self.batch_size
+        self.memory["steps"] += 1
+        return self.strength * sum(p.square().sum() for p in learner.parameters())
+
+class Gives(Strategy):
+    def penalty(self, learner):
+        return torch.zeros(())
+
+class Forgets(Strategy):
+    def __init__(self):
+        pass
+
+class Misnamed(Strategy):
+    def before_training_exp(self, learner):
+        pass
+
+class Needs(Strategy):
+    def __init__(self, teacher):
+        super().__init__()
+
+class Numbers(Strategy):
+    def after_experience(self, learner, experience):
+        self.memory["seen"] = experience.index
+
+class Untasked(Strategy):
+    def extra_batch(self, clock):
+        return Batch(torch.zeros(2, 20), torch.tensor([0, 1]), None)
+
+class Double(Backprop):
+    def loss(self, x, y, task=None):
+        return 2 * super().loss(x, y, task)
+'''
+
+
+@pytest.fixture(autouse=True)
+def ideas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have a module of that name in the working directory, and nowhere else."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ideas.py").write_text(CODE)
+    yield
+    sys.modules.pop("ideas", None)
+
+
+def test_a_term_of_the_loss_is_learned_and_its_options_are_taken() -> None:
+    plain = run(small("bp"), toy())
+    shrunk = run(small("bp", method="ideas:Shrink"), toy())
+    off = run(small("bp", method="ideas:Shrink", options={"ideas:Shrink.strength": 0.0}), toy())
+    assert plain.learner is not None
+    assert shrunk.learner is not None
+    sizes = [
+        sum(float(p.detach().square().sum()) for p in result.learner.parameters())
+        for result in (plain, shrunk)
+    ]
+    assert sizes[1] < sizes[0]
+    assert off.rows == plain.rows
+    assert shrunk.record()["method"] == "ideas:Shrink"
+
+
+def test_an_own_strategy_joins_others_and_goes_on_after_a_stop() -> None:
+    config = small("sffa", method="replay+ideas:Shrink", options={"ideas:Shrink.flag": True})
+    assert config.options == {"ideas:Shrink.flag": True}
+    whole = Course(config, toy())
+    whole.evaluate()
+    for experience in whole.stream:
+        whole.learn(experience)
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint="c.safetensors", on_batch=lambda done, _: int(done == 9))
+    resumed = run(config, toy(), checkpoint="c.safetensors")
+    assert resumed.rows == whole.result.rows
+    assert float(whole.strategy.tensors()["1.memory.steps"]) == whole.steps
+
+
+def test_an_own_algorithm_learns_and_says_that_it_cannot_be_saved() -> None:
+    config = small("ideas:Double", method="ewc", network={})
+    result = run(config, toy())
+    assert type(result.learner).__name__ == "Double"
+    assert result.metrics["acc"] > 10
+    with pytest.raises(ModelFileError, match="a Double cannot be saved here"):
+        run(config, toy(), checkpoint="c.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("ideas:Shrunk", "no Strategy named 'Shrunk'; did you mean 'Shrink'"),
+        ("ideas:torch", "no Strategy named 'torch'"),
+        ("idea:Shrink", "cannot import 'idea'"),
+        (":Shrink", "not of the form module:Class"),
+        ("ideas:Forgets", r"must call super\(\).__init__\(\)"),
+        ("ideas:Misnamed", "'before_training_exp' that nothing calls; did you mean"),
+        ("ideas:Needs", "needs the option 'ideas:Needs.teacher'"),
+        ("ewk", "did you mean 'ewc'"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_line(method: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as found:
+        ContinualConfig(method=method)
+    assert "\n" not in str(found.value)
+
+
+def test_mistakes_that_only_a_run_shows_are_told_in_a_line() -> None:
+    with pytest.raises(ConfigurationError, match="goes into extra_loss"):
+        run(small("bp", method="ideas:Gives"), toy())
+    with pytest.raises(ConfigurationError, match="goes into extra_loss"):
+        run(small("bp", method="replay+ideas:Gives"), toy())
+    with pytest.raises(ConfigurationError, match=r"Numbers keeps memory.seen, a int"):
+        run(small("bp", method="ideas:Numbers"), toy())
+    with pytest.raises(DataError, match="with a task and examples without one"):
+        run(small("sffa", method="ideas:Untasked", scenario="task"), toy())
+    with pytest.raises(ConfigurationError, match="unknown scenario 'clas'; did you mean 'class'"):
+        Stream(toy(), "clas", 0)
+
+
+def test_a_checkpoint_of_other_data_of_the_same_size_is_refused() -> None:
+    with pytest.raises(Stopped):
+        run(small("bp"), toy(), checkpoint="c.safetensors", on_batch=lambda done, _: done == 3)
+    with pytest.raises(ConfigurationError, match="made with other data"):
+        run(small("bp"), toy(seed=1), checkpoint="c.safetensors")
+
+
+def test_two_names_for_one_tensor_are_saved() -> None:
+    config = small("bp", method="replay")
+    course = Course(config, toy(), Path("c.safetensors"))
+    course.evaluate()
+    course.strategy.memory["a"] = course.strategy.memory["b"] = torch.ones(3)
+    course.save()
+    again = Course(config, toy(), Path("c.safetensors"))
+    assert torch.equal(again.strategy.memory["b"], torch.ones(3))
+
+
+def test_a_record_names_the_data_when_the_configuration_does_not() -> None:
+    rng = np.random.default_rng(0)
+    data = from_arrays(rng.random((40, 6)), np.arange(40) % 4, name="mine")
+    config = ContinualConfig(experiences=2, hidden=(20,), algorithm="bp")
+    assert run(config, data).record()["dataset"] == "mine"
+    named = ContinualConfig(dataset="theirs", experiences=2, hidden=(20,), algorithm="bp")
+    assert run(named, data).record()["dataset"] == "theirs"
