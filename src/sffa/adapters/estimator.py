@@ -19,6 +19,7 @@ from sffa.adapters.tables import Labels, Table
 from sffa.continual import METHODS, Strategy, make_strategy, options_of
 from sffa.core import Network, Trainer
 from sffa.errors import ConfigurationError, DataError, nearest
+from sffa.own import is_own
 
 _GATE = 0.3
 _LEAST = 1e-9
@@ -230,7 +231,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         known = [name for name in METHODS if name != "joint"]
         options = dict(self.continual_options or {})
         for part in method.split("+"):
-            if part not in known:
+            if part not in known and not is_own(part):
                 raise ConfigurationError(
                     f"unknown continual='{method}'{nearest(part, known)} "
                     f"(known: None, {', '.join(known)}; join them with +)"

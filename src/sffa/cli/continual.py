@@ -29,8 +29,8 @@ from sffa.cli.options import (
     use_threads,
     widths,
 )
-from sffa.continual import METHODS, PAPER, ContinualConfig, Result, run
-from sffa.core import PRESETS, Learner, storage
+from sffa.continual import METHODS, PAPER, ContinualConfig, Result, options_of, run
+from sffa.core import PRESETS, Learner, NetworkConfig, storage
 from sffa.data import Dataset, load
 from sffa.errors import ConfigurationError
 from sffa.files import replacing, write_text
@@ -147,10 +147,17 @@ def _configured(
         elif "." in key and first != "network":
             if not methods or first in method.split("+") or first not in METHODS:
                 options[key] = value
+        elif key not in NetworkConfig.model_fields and (owner := _owner(key, method)):
+            options[f"{owner}.{key}"] = value
         elif not algorithms or PRESETS.get(algorithm) is not None:
             network[key.removeprefix("network.")] = value
     chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
     return ContinualConfig(**{**common, **chosen, **run_fields})
+
+
+def _owner(option: str, method: str) -> str | None:
+    """Give the part of a method that has an option of that name."""
+    return next((part for part in method.split("+") if option in options_of(part)), None)
 
 
 def _kept(config: ContinualConfig, out: Path, console: Console) -> dict[str, Any] | None:
@@ -212,7 +219,13 @@ def _run(
             checkpoint=checkpoint if resumable else None,
         )
     if save is not None and result.learner is not None:
-        storage.save(save, result.learner)
+        about = {
+            "dataset": data.name,
+            "algorithm": config.algorithm,
+            "class_names": list(data.class_names),
+            "shape": list(data.shape),
+        }
+        storage.save(save, result.learner, notes=about)
     record = result.record()
     write_text(base.with_name(f"{base.name}.json"), json.dumps(record, indent=1) + "\n")
     draw_curves([record], base.with_name(f"{base.name}.png"))

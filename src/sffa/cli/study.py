@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from sffa.cli.live import wide_console
-from sffa.study import Record, Store, StudyError, export_csv, import_csv, read_records
-from sffa.study.compare import mean_and_sem
+from sffa.study import Store, StudyError, export_csv, import_csv, read_records
+
+if TYPE_CHECKING:
+    from sffa.report.cells import Summary
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
 
@@ -25,27 +26,25 @@ def show(
     path: Annotated[Path, typer.Argument(help="A store or a CSV.", show_default=False)],
 ) -> None:
     """Show mean and standard error of every cell, and what failed."""
-    groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
-    for record in read_records(path):
-        groups[(*record.cell, record.key.config_hash[:8])].append(record)
+    from sffa.report.cells import cells
+    from sffa.report.records import read
+
     metrics = ("acc", "best", "fgt", "fwt")
-    names = ("dataset", "scenario", "method", "algorithm", "config")
+    names = ("dataset", "scenario", "method", "algorithm", "variant")
     table = Table(box=SIMPLE_HEAD)
     for name in (*names, "done", "failed", *metrics):
         table.add_column(name, no_wrap=True)
-    for cell, members in groups.items():
-        failed = sum(record.status == "failed" for record in members)
-        numbers = [_mean(members, metric) for metric in metrics]
-        table.add_row(*cell, str(len(members) - failed), str(failed), *numbers)
+    for cell in cells(read(read_records(path))):
+        row = [cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant]
+        row += [str(len(cell.runs)), str(len(cell.failed))]
+        table.add_row(*row, *(_written(cell.summary(metric)) for metric in metrics))
     wide_console().print(table)
 
 
-def _mean(members: list[Record], metric: str) -> str:
-    values = [value for record in members if (value := record.metrics.get(metric)) is not None]
-    if not values:
+def _written(found: Summary | None) -> str:
+    if found is None:
         return ""
-    mean, sem = mean_and_sem(values)
-    return f"{mean:.2f}" if sem is None else f"{mean:.2f} ± {sem:.2f}"
+    return f"{found.mean:.2f}" if found.sem is None else f"{found.mean:.2f} ± {found.sem:.2f}"
 
 
 @app.command()

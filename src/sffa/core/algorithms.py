@@ -68,7 +68,9 @@ def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[s
             raise ConfigurationError(f"back-propagation has no option '{next(iter(options))}'")
         BackpropConfig(**given)
     else:
-        NetworkConfig(**given, **{**preset, **options})
+        config = NetworkConfig(**given, **{**preset, **options})
+        if isinstance(config.gate, float):
+            Network.shares(config)
 
 
 def _preset(algorithm: str) -> dict[str, Any] | None:

@@ -91,7 +91,7 @@ class Network(Learner):
         self._kernel: Kernel | None = None
         kernel_room.get(kernels, torch.device("cpu" if kernels == "numba" else "meta"))
         if self.config.gate is not None:
-            self._shares(self.config)  # refuses shares too small for the winners
+            self.shares(self.config)  # refuses shares too small for the winners
         onehot = self.config.codes == "onehot"
         self.register_buffer("codes", torch.zeros(0, 0 if onehot else self.config.code_size))
         self.layers = nn.ModuleList()
@@ -101,7 +101,7 @@ class Network(Learner):
             self.add_classes(known)
 
     @staticmethod
-    def _shares(config: NetworkConfig) -> list[int]:
+    def shares(config: NetworkConfig) -> list[int]:
         """Give how many neurons of a polarity each label owns in each layer, when gated."""
         assert config.gate is not None
         least = config.k if config.algorithm == "sffa" else 1
@@ -115,7 +115,7 @@ class Network(Learner):
         hidden = (*self.config.hidden, width)
         config = NetworkConfig(**{**self.config.model_dump(), "hidden": hidden})
         if config.gate is not None:
-            self._shares(config)
+            self.shares(config)
         self.config = config
         layer = self._append(width).to(self.device)
         if config.gate == "disjoint":
@@ -265,7 +265,7 @@ class Network(Learner):
         if config.gate is None or not self.classes:
             return
         for number, (layer, share) in enumerate(
-            zip(self._stack(), self._shares(self.config), strict=True)
+            zip(self._stack(), self.shares(self.config), strict=True)
         ):
             shape = share, layer.width, config.polarities
             if config.gate == "disjoint":
@@ -295,7 +295,7 @@ class Network(Learner):
         below: Tensor | None = None
         below_width = 0
         for number, (layer, share) in enumerate(
-            zip(self._stack(), self._shares(self.config), strict=True)
+            zip(self._stack(), self.shares(self.config), strict=True)
         ):
             group = layer.width // self.config.polarities
             wanted = max(group, len(self.classes) * share)
