@@ -11,8 +11,9 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
+from sffa import Network
 from sffa.continual import ContinualConfig, Course, Stopped, Stream, run
-from sffa.data import from_arrays
+from sffa.data import from_arrays, load
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 
 CODE = '''
@@ -138,6 +139,29 @@ def test_mistakes_that_only_a_run_shows_are_told_in_a_line() -> None:
         run(small("sffa", method="ideas:Untasked", scenario="task"), toy())
     with pytest.raises(ConfigurationError, match="unknown scenario 'clas'; did you mean 'class'"):
         Stream(toy(), "clas", 0)
+
+
+def test_what_is_no_configuration_or_no_data_is_told_in_a_line() -> None:
+    with pytest.raises(ConfigurationError, match="expected a ContinualConfig, got a dict"):
+        run({"method": "naive"}, toy())  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"got 'digits'; sffa\.data\.load reads one"):
+        run(small("bp"), "digits")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="from_arrays takes arrays"):
+        load((np.zeros(3), np.zeros(3)))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"non-negative integers, got \['a', 'b'\]"):
+        Network(4, hidden=(20,), k=3, classes=["a", "b"])
+    with pytest.raises(ConfigurationError, match="a gate of 0.2 leaves 4 of 20 neurons"):
+        ContinualConfig(algorithm="sffa-gated", hidden=(40, 40))
+
+
+def test_options_may_be_grouped_by_method() -> None:
+    config = ContinualConfig(method="ewc+replay", options={"replay": {"capacity": 100}})
+    assert config.options == {"replay.capacity": 100}
+
+
+def test_whole_numbers_as_floats_are_labels() -> None:
+    data = from_arrays(np.eye(4), [0.0, 1.0, 0.0, 1.0], np.eye(4), [0.0, 1.0, 0.0, 1.0])
+    assert data.class_names == ("0", "1")
 
 
 def test_a_checkpoint_of_other_data_of_the_same_size_is_refused() -> None:

@@ -115,7 +115,7 @@ ZEROS = np.zeros(20, int)
         ((X, Y, X[:, :3], Y), "test images of (3, 5), training images of (4, 5)"),
         ((X, Y, X / 255, Y), "test images are float32, training images uint8"),
         ((X, Y, X), "go together"),
-        ((X, Y.astype(float)), "integers or strings, got float64"),
+        ((X, Y + 0.5), "integers or strings, got float64"),
         ((X, Y[:, None]), "of shape (20, 1)"),
         ((X[:, 0, 0], Y), "got shape (20,)"),
         (([np.zeros((2, 2)), np.zeros((3, 3))], [0, 1]), "not all of the same size"),

@@ -113,7 +113,8 @@ def _fitting(
     size = int(np.prod(shape))
     if array.shape == shape:
         array = array[None]
-    if array.ndim < 2 or (array.shape[1:] != shape and array.shape[1:] != (size,)):
+    flat = len(shape) == 1 and array.ndim > 1 and int(np.prod(array.shape[1:])) == size
+    if array.ndim < 2 or (array.shape[1:] not in (shape, (size,)) and not flat):
         raise DataError(
             f"{name}: expected {' x '.join(map(str, shape))} a picture, got "
             f"{' x '.join(map(str, array.shape[1:] if array.ndim > 1 else array.shape))}"

@@ -38,7 +38,7 @@ from sffa.study import (
 )
 from sffa.study.compare import CELLS, shown, write_comparison
 from sffa.study.grid import seeds as read_seeds
-from sffa.study.sources import check_data, unavailable
+from sffa.study.sources import check_data, own_data, unavailable
 from sffa.study.sweep import settings
 from sffa.study.threads import layout
 
@@ -121,6 +121,7 @@ def reproduce(
         if dry_run:
             _foretell(part, path, import_, executor, workers, threads)
             continue
+        part.runs()  # refuses what cannot be run before there is a store
         with Store(path) as opened:
             _prepare(opened, part, import_, retry_failed)
             try:
@@ -211,9 +212,13 @@ def _complain(store: Store, runs: Sequence[Run], absent: dict[str, str]) -> None
             "--retry-failed tries them again"
         )
     if absent:
+        advice = (
+            "; put them into the directory that 'sffa data path' prints, or leave them out with "
+            "--datasets"
+        )
+        own = all(own_data(name) for name in absent)
         raise StudyError(
-            f"not all datasets could be had: {', '.join(absent)}; put them into the directory that "
-            "'sffa data path' prints, or leave them out with --datasets"
+            f"not all datasets could be had: {', '.join(absent)}{'' if own else advice}"
         )
 
 

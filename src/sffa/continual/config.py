@@ -69,6 +69,9 @@ class ContinualConfig(Strict):
                 "class_order lists the classes of each experience, such as [[0, 1], [2, 3]]; "
                 f"got {order}"
             )
+        options = values.get("options")
+        if isinstance(options, dict):
+            values = {**values, "options": _flat(options)}
         preset = PRESETS.get(str(values.get("algorithm", "sffa")))
         added = {} if preset is None else NETWORK[preset["algorithm"]]
         return {**values, "network": {**added, **values.get("network", {})}}
@@ -85,3 +88,15 @@ class ContinualConfig(Strict):
     def parts(self) -> list[str]:
         """Names of the strategies that work together."""
         return self.method.split("+")
+
+
+def _flat(options: dict[str, Any]) -> dict[str, Any]:
+    """Give ``{"ewc": {"strength": 1}}`` as ``{"ewc.strength": 1}``."""
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        flat |= (
+            {f"{name}.{k}": v for k, v in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
+    return flat

@@ -24,7 +24,7 @@ from sffa.continual.views import View
 from sffa.core import PRESETS, Learner, Trainer, make
 from sffa.core.growth import follow
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, SFFAError
+from sffa.errors import ConfigurationError, DataError, SFFAError
 from sffa.memory import peak_mb, restart_peak
 
 OnExperience = Callable[[int, Result, Learner], object]
@@ -61,6 +61,10 @@ def run(
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it, to the bits it would have come to.
     """
+    if not isinstance(config, ContinualConfig):
+        raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
+    if isinstance(data, str | os.PathLike):
+        raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
     restart_peak()
     course = Course(config, data, None if checkpoint is None else Path(checkpoint))
     if not course.result.rows:

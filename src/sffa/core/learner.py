@@ -54,7 +54,13 @@ class Learner(nn.Module, ABC):
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
         """Meet the classes of an experience; those already known just become the current ones."""
-        wanted = [int(label) for label in classes]
+        try:
+            wanted = [int(label) for label in classes]
+        except (TypeError, ValueError):
+            raise DataError(
+                f"classes are non-negative integers, got {list(classes)[:5]}; a dataset or "
+                "SFFAClassifier gives numbers to names"
+            ) from None
         if not wanted:
             raise DataError("an experience needs at least one class")
         if min(wanted) < 0:

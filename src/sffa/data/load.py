@@ -33,6 +33,11 @@ def load(
     >>> load("digits")
     Dataset('digits', 1437 train, 360 test, shape (8, 8), 10 classes)
     """
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise DataError(
+            f"expected a name or a path, got a {type(name_or_path).__name__}; "
+            "sffa.data.from_arrays takes arrays"
+        )
     whole = str(name_or_path).removeprefix("split-")
     if whole in REGISTRY:
         return load_entry(REGISTRY[whole], resolve(data_dir), download=download)

@@ -113,6 +113,8 @@ def _labels(values: Any, what: str) -> Array:
     y = np.asarray(values)
     if y.dtype.kind == "O" and y.ndim == 1 and all(isinstance(label, str) for label in y):
         y = y.astype(str)
+    if y.dtype.kind == "f" and (y == np.floor(y)).all():  # whole numbers, as CSV files give them
+        y = y.astype(np.int64)
     if y.ndim != 1 or y.dtype.kind not in "buiU":
         raise DataError(
             f"{what} labels must be (N,) integers or strings, got {y.dtype} of shape {y.shape}"
