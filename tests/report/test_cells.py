@@ -56,8 +56,9 @@ def test_different_configurations_are_never_averaged():
     gated["config"] = {**gated["config"], "network": {"k": 15, "gate": 0.3}}
     found = cells(read([plain, gated]))
     assert sorted(cell.summary("acc").mean for cell in found) == [10, 90]
-    assert {cell.variant for cell in found} == {"default", "network.gate=0.3"}
-    assert {label(cell, found) for cell in found} == {"SFFA (default)", "SFFA (network.gate=0.3)"}
+    assert {cell.variant for cell in found} == {"network.gate by default", "network.gate=0.3"}
+    labels = {"SFFA (network.gate by default)", "SFFA (network.gate=0.3)"}
+    assert {label(cell, found) for cell in found} == labels
 
 
 def test_of_two_finished_runs_of_a_seed_the_later_counts():

@@ -124,7 +124,8 @@ def _variants(firsts: list[Run]) -> list[str]:
     differing = sorted(
         key for key in keys if len({json.dumps(c.get(key), default=str) for c in configs}) > 1
     )
+    plain = ", ".join(f"{key} by default" for key in differing)
     return [
-        ", ".join(f"{key}={config[key]}" for key in differing if key in config) or "default"
+        ", ".join(f"{key}={config[key]}" for key in differing if key in config) or plain
         for config in configs
     ]
