@@ -94,9 +94,8 @@ def _flat(options: dict[str, Any]) -> dict[str, Any]:
     """Give ``{"ewc": {"strength": 1}}`` as ``{"ewc.strength": 1}``."""
     flat: dict[str, Any] = {}
     for name, value in options.items():
-        flat |= (
-            {f"{name}.{k}": v for k, v in value.items()}
-            if isinstance(value, dict)
-            else {name: value}
-        )
+        if isinstance(value, dict):
+            flat |= {f"{name}.{option}": given for option, given in value.items()}
+        else:
+            flat[name] = value
     return flat

@@ -81,8 +81,9 @@ class Course:
     """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
 
     def __init__(self, config: ContinualConfig, data: Data, checkpoint: Path | None = None):
-        if "dataset" not in config.model_fields_set and hasattr(data, "name"):
-            config = config.model_copy(update={"dataset": data.name})
+        named = getattr(data, "name", config.dataset)
+        if "dataset" not in config.model_fields_set and f"split-{named}" != config.dataset:
+            config = config.model_copy(update={"dataset": named})
         self.config = config
         self.checkpoint = checkpoint
         self.stream = Stream(
