@@ -150,7 +150,7 @@ def test_what_is_no_configuration_or_no_data_is_told_in_a_line() -> None:
         load((np.zeros(3), np.zeros(3)))  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"non-negative integers, got \['a', 'b'\]"):
         Network(4, hidden=(20,), k=3, classes=["a", "b"])
-    with pytest.raises(ConfigurationError, match="a gate of 0.2 leaves 4 of 20 neurons"):
+    with pytest.raises(ConfigurationError, match=r"a gate of 0\.2 leaves 4 of 20 neurons"):
         ContinualConfig(algorithm="sffa-gated", hidden=(40, 40))
 
 
