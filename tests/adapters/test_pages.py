@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ def test_the_examples_of_a_page_run(
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     assert blocks, f"{page}.md has no example"
     for block in blocks:
-        if named := re.match(r"# (\w+\.py)\n", block):
-            (tmp_path / named[1]).write_text(block, encoding="utf-8")
+        if named := re.match(r"# (\w+)\.py\n", block):
+            (tmp_path / f"{named[1]}.py").write_text(block, encoding="utf-8")
+            monkeypatch.delitem(sys.modules, named[1], raising=False)
     run = [block for block in blocks if not re.match(r"# \w+\.py\n", block)]
     exec(compile("\n".join(run), f"{page}.md", "exec"), {"__name__": page})
