@@ -23,19 +23,14 @@ def import_own(name: str, base: type[Kind]) -> type[Kind]:
     Modules are also looked for in the working directory, where a script of one's own lies.
     """
     place, _, attribute = name.partition(":")
-    here = os.getcwd()
-    beside = here not in sys.path
-    if beside:
-        sys.path.append(here)
+    if not all(part.isidentifier() for part in (*place.split("."), attribute)):
+        raise ConfigurationError(f"'{name}' is not of the form module:Class")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(place)
     except ImportError as error:
         raise ConfigurationError(f"'{name}': cannot import '{place}': {error}") from None
-    except ValueError:
-        raise ConfigurationError(f"'{name}' is not of the form module:Class") from None
-    finally:
-        if beside:
-            sys.path.remove(here)
     found = getattr(module, attribute, None)
     if not (isinstance(found, type) and issubclass(found, base)):
         there = [

@@ -11,14 +11,16 @@ import torch
 from tests.continual.toy import small, toy
 
 from sffa import Network
-from sffa.continual import ContinualConfig, Course, Stopped, Stream, run
+from sffa.continual import ContinualConfig, Course, Stopped, Stream, make_strategy, run
 from sffa.data import from_arrays, load
 from sffa.errors import ConfigurationError, DataError, ModelFileError
+from sffa.study import StaticConfig, run_static
 
 CODE = '''
 import torch
-from sffa import Backprop
+from sffa import Backprop, Network
 from sffa.continual import Batch, Strategy
+from sffa.continual.replay import Replay
 
 class Shrink(Strategy):
     """Weight decay as a term of the loss."""
@@ -54,6 +56,13 @@ class Numbers(Strategy):
 class Untasked(Strategy):
     def extra_batch(self, clock):
         return Batch(torch.zeros(2, 20), torch.tensor([0, 1]), None)
+
+class Mine(Replay):
+    def __init__(self):
+        super().__init__()
+
+class Same(Network):
+    pass
 
 class Double(Backprop):
     def loss(self, x, y, task=None):
@@ -92,7 +101,7 @@ def test_an_own_strategy_joins_others_and_goes_on_after_a_stop() -> None:
     for experience in whole.stream:
         whole.learn(experience)
     with pytest.raises(Stopped):
-        run(config, toy(), checkpoint="c.safetensors", on_batch=lambda done, _: int(done == 9))
+        run(config, toy(), checkpoint="c.safetensors", on_batch=lambda done, _: np.bool_(done == 9))
     resumed = run(config, toy(), checkpoint="c.safetensors")
     assert resumed.rows == whole.result.rows
     assert float(whole.strategy.tensors()["1.memory.steps"]) == whole.steps
@@ -103,8 +112,35 @@ def test_an_own_algorithm_learns_and_says_that_it_cannot_be_saved() -> None:
     result = run(config, toy())
     assert type(result.learner).__name__ == "Double"
     assert result.metrics["acc"] > 10
-    with pytest.raises(ModelFileError, match="a Double cannot be saved here"):
+    with pytest.raises(ConfigurationError, match="a checkpoint holds networks of sffa's own"):
         run(config, toy(), checkpoint="c.safetensors")
+    with pytest.raises(ModelFileError, match="a Double cannot be saved here"):
+        result.learner.save("d.safetensors")
+
+
+def test_a_network_with_one_thing_changed_is_otherwise_what_sffa_is() -> None:
+    own = run(small("ideas:Same"), toy())
+    assert own.rows == run(small("sffa"), toy()).rows
+    assert own.config.network == small("sffa").network
+
+
+def test_an_own_algorithm_learns_static_data_too() -> None:
+    config = StaticConfig(
+        dataset="digits", algorithm="ideas:Double", epochs=2, hidden=(20,), holdout=0, lr=1e-3
+    )
+    assert run_static(config)["metrics"]["last"] > 20
+
+
+def test_a_subclass_of_a_strategy_knows_the_batch_size() -> None:
+    mine = make_strategy(["ideas:Mine"], batch_size=16)
+    own = Course(small("bp", method="ideas:Mine"), toy())
+    usual = Course(small("bp", method="replay"), toy())
+    for course in (own, usual):
+        course.evaluate()
+        for experience in course.stream:
+            course.learn(experience)
+    assert mine.batch_size == 16
+    assert own.result.rows == usual.result.rows
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_features_of_a_table_are_standardised_each_by_itself():
     shared = from_arrays(rng.random((20, 3)), Y)
     assert isinstance(shared.mean, float)
     with pytest.raises(DataError, match="every training example is the same"):
-        from_arrays(np.full((20, 3), 7.0), Y)
+        from_arrays(np.full((20, 3), 7.5), Y)
 
 
 def test_a_checksum_tells_data_of_the_same_size_apart():

@@ -237,18 +237,31 @@ def test_warming_up_a_second_time_is_quick():
     assert kernels.warm_up() < 1.0
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["torch", "compiled"])
 @pytest.mark.parametrize("turned", [False, True], ids=["contiguous", "turned"])
 @pytest.mark.parametrize("pulled", [False, True], ids=["free", "pulled"])
-def test_draw_back_adds_a_pull_towards_the_anchor(pulled, turned):
+def test_draw_back_adds_a_pull_towards_the_anchor(pulled, turned, compiled):
     rng = np.random.default_rng(0)
     whole = rng.integers(-9, 9, (5, 37, 11)).astype(np.float32)  # small integers: sums are exact
     grad, stiffness, weight, anchor, pull = torch.from_numpy(whole)
     wanted = grad + stiffness * (weight - anchor) + (pull if pulled else 0)
     others = stiffness.clone(), weight.clone(), anchor.clone(), pull.clone()
     tensors = [grad, stiffness, weight, anchor, *([pull] if pulled else [])]
-    kernels.draw_back(*[tensor.T if turned else tensor for tensor in tensors])
+    tensors = [tensor.T if turned else tensor for tensor in tensors]
+    kernels.draw_back(*tensors, compiled=compiled)
     assert torch.equal(grad, wanted)
     assert all(map(torch.equal, others, (stiffness, weight, anchor, pull)))
+
+
+def test_draw_back_leaves_other_shapes_and_kinds_to_torch():
+    grad = torch.zeros(4)
+    one, weight = torch.ones(1), torch.ones(4, requires_grad=True)
+    kernels.draw_back(grad, one, weight, torch.zeros(4), compiled=True)
+    assert torch.equal(grad, torch.ones(4))
+    assert not grad.requires_grad
+    half = torch.ones(4, dtype=torch.float16)
+    kernels.draw_back(half, half.clone(), half.clone(), torch.zeros_like(half), compiled=True)
+    assert torch.equal(half, torch.full_like(half, 2))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

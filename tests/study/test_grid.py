@@ -116,6 +116,12 @@ def test_a_sweep_takes_options_without_prefix_and_knows_a_stream(tmp_path: Path)
     assert {network["k"] for _, network in found} == {5}
 
 
+def test_a_whole_network_asked_for_wins_over_an_override_of_a_part() -> None:
+    asked = studies("rq1")[0].restricted(seeds=(0,), algorithm=["ffa"])
+    asked = asked.varying({"network": [{"scale": 1.0}]})
+    assert {run.values["network"]["scale"] for run in asked.runs()} == {1.0}
+
+
 def test_a_sweep_does_not_take_the_name_of_a_study(tmp_path: Path) -> None:
     path = tmp_path / "rq2.toml"
     path.write_text("[base]\ndataset = 'digits'")

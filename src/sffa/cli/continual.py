@@ -29,6 +29,7 @@ from sffa.cli.options import (
     use_threads,
     widths,
 )
+from sffa.cli.train import probe_writable, source_of
 from sffa.continual import METHODS, PAPER, ContinualConfig, Result, options_of, run
 from sffa.core import PRESETS, Learner, NetworkConfig, storage
 from sffa.data import Dataset, load
@@ -104,8 +105,8 @@ def continual(
         for m in methods
         for a in algorithms
     ]
-    if save is not None and len(configs) > 1:
-        raise ConfigurationError(f"--save {save} keeps one network, not those of {len(configs)}")
+    if save is not None:
+        _check_save(save, configs)
     data = load(configs[0].dataset, data_dir=data_dir)
     if kernels != "torch" and any(PRESETS.get(config.algorithm) for config in configs):
         prepare_kernels(console)
@@ -153,6 +154,29 @@ def _configured(
             network[key.removeprefix("network.")] = value
     chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
     return ContinualConfig(**{**common, **chosen, **run_fields})
+
+
+def _check_save(save: Path, configs: list[ContinualConfig]) -> None:
+    """Refuse before hours of training what could not be kept after them."""
+    if len(configs) > 1:
+        raise ConfigurationError(f"--save {save} keeps one network, not those of {len(configs)}")
+    if is_own(configs[0].algorithm):
+        raise ConfigurationError(
+            f"--save keeps networks of sffa's own, not of '{configs[0].algorithm}'"
+        )
+    probe_writable(save)
+
+
+def _about(config: ContinualConfig, data: Dataset, save: Path) -> dict[str, Any]:
+    """Give what a model file says of its data; in Domain IL a label is a place, not a class."""
+    about = {
+        "dataset": data.name,
+        "source": source_of(config.dataset, save),
+        "algorithm": config.algorithm,
+        "shape": list(data.shape),
+    }
+    named = config.scenario != "domain"
+    return {**about, "class_names": list(data.class_names)} if named else about
 
 
 def _owner(option: str, method: str) -> str | None:
@@ -218,16 +242,10 @@ def _run(
             on_batch=on_batch,
             checkpoint=checkpoint if resumable else None,
         )
-    if save is not None and result.learner is not None:
-        about = {
-            "dataset": data.name,
-            "algorithm": config.algorithm,
-            "class_names": list(data.class_names),
-            "shape": list(data.shape),
-        }
-        storage.save(save, result.learner, notes=about)
     record = result.record()
     write_text(base.with_name(f"{base.name}.json"), json.dumps(record, indent=1) + "\n")
+    if save is not None and result.learner is not None:
+        storage.save(save, result.learner, notes=_about(config, data, save))
     draw_curves([record], base.with_name(f"{base.name}.png"))
     checkpoint.unlink(missing_ok=True)
     return record
@@ -264,8 +282,11 @@ def _name(config: ContinualConfig) -> str:
     named = ("dataset", "scenario", "method", "algorithm", "seed")
     values = config.model_dump(mode="json")
     parts = [dataset_name(config.dataset), *(str(values[key]) for key in named[1:])]
-    usual = ContinualConfig(**{key: values[key] for key in named})
-    rest = [] if config == usual else [config_hash(values)[:8]]
+    try:
+        usual = config == ContinualConfig(**{key: values[key] for key in named})
+    except ConfigurationError:  # a method that needs an option
+        usual = False
+    rest = [] if usual else [config_hash(values)[:8]]
     return "-".join([*parts, *rest]).replace(":", ".")
 
 

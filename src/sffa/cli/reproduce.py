@@ -177,7 +177,8 @@ def _carry_out(
     for name, reason in absent.items():
         _say(f"{study.name}: leaving out {name}: {reason}", "yellow")
     wanted = [run for run in runs if run.values["dataset"] not in absent]
-    check_data(store.records(wanted), dict.fromkeys(str(run.values["dataset"]) for run in wanted))
+    needed = {str(run.values["dataset"]) for run in missing} - {*absent}
+    check_data(store.records(wanted), needed)
     if any(run.values["dataset"] not in absent for run in missing):
         hands = make_executor(executor, workers=workers, threads=threads, address=address)
         with _terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:

@@ -32,6 +32,7 @@ from sffa.core.storage import load_trainer, read, save
 from sffa.data import Dataset, load, names
 from sffa.errors import ConfigurationError
 from sffa.files import replacing, write_text
+from sffa.own import is_own
 
 
 def train(
@@ -110,6 +111,10 @@ def train(
     asked |= {"batch_size": batch_size} if batch_size else {}
     dataset = dataset or (resume and trained_on(resume, notes)) or "digits"
     data = load(dataset, data_dir=data_dir)
+    if is_own(algorithm):
+        raise ConfigurationError(
+            f"sffa train keeps networks of sffa's own, not of '{algorithm}'; use Trainer in Python"
+        )
     if resume is None:
         options = settings(given)
         if algorithm != "bp":
@@ -123,10 +128,7 @@ def train(
         trainer, history, algorithm = _resumed(resume, notes, data, str(where))
     if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
         prepare_kernels(console)
-    source = dataset.removeprefix("split-")
-    if source not in names():  # a path: from the model's folder, and never mistaken for a name
-        source = f"./{os.path.relpath(dataset, out.parent)}"
-    kept = {"algorithm": algorithm, "source": source, "begun": asked}
+    kept = {"algorithm": algorithm, "source": source_of(dataset, out), "begun": asked}
     run = _Run(console, trainer, data, out, kept, history, tensorboard)
     run.fit(asked["epochs"], asked["batch_size"])
     save(out, trainer.learner, trainer if keep_state else None, run.notes())
@@ -242,6 +244,14 @@ def _resumed(
             f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave --dataset out"
         )
     return load_trainer(path, device), notes["history"], notes["algorithm"]
+
+
+def source_of(dataset: str, model: Path) -> str:
+    """Give what a model file calls its data: a known name, or a path from the file's folder."""
+    name = dataset.removeprefix("split-")
+    if name in names():
+        return name
+    return f"./{os.path.relpath(dataset, model.parent)}"  # never mistaken for a name
 
 
 def trained_on(model: Path, notes: dict[str, Any]) -> str | None:

@@ -74,7 +74,7 @@ def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
                 f"checkpoint {path} belongs to another configuration: its {key} is "
                 f"{theirs.get(key)!r}, this run's is {ours[key]!r}; use another file or remove it"
             )
-    if found["data"] != wanted["data"]:
+    if found["data"] != wanted["data"][: len(found["data"])]:
         raise ConfigurationError(
             f"checkpoint {path} was made with other data: (training, test, features, checksum) = "
             f"{found['data']}, now {wanted['data']}; use another file or remove it"

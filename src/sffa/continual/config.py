@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS
-from sffa.core.algorithms import check
+from sffa.core.algorithms import check, preset_of
 from sffa.core.config import Seed, Strict, Widths
+from sffa.own import is_own
 
 Scenario = Literal["class", "domain", "task"]
 
@@ -50,7 +51,7 @@ class ContinualConfig(Strict):
     network: dict[str, Any] = Field(
         default={}, description="other options of the network; see continual.config.NETWORK"
     )
-    options: dict[str, bool | float | int | str] = Field(
+    options: dict[str, bool | float | int | str | list[Any]] = Field(
         default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
     )
     kernels: Literal["auto", "torch", "numba"] = Field(
@@ -72,7 +73,9 @@ class ContinualConfig(Strict):
         options = values.get("options")
         if isinstance(options, dict):
             values = {**values, "options": _flat(options)}
-        preset = PRESETS.get(str(values.get("algorithm", "sffa")))
+        algorithm = str(values.get("algorithm", "sffa"))
+        known = algorithm in PRESETS or is_own(algorithm)
+        preset = preset_of(algorithm) if known else None
         added = {} if preset is None else NETWORK[preset["algorithm"]]
         return {**values, "network": {**added, **values.get("network", {})}}
 

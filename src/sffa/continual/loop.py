@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import torch
 
@@ -21,11 +22,13 @@ from sffa.continual.step import protected_step
 from sffa.continual.strategy import Clock
 from sffa.continual.stream import Data, Experience, Stream
 from sffa.continual.views import View
-from sffa.core import PRESETS, Learner, Trainer, make
+from sffa.core import Learner, Trainer, make
+from sffa.core.algorithms import preset_of
 from sffa.core.growth import follow
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, SFFAError
 from sffa.memory import peak_mb, restart_peak
+from sffa.own import is_own
 
 OnExperience = Callable[[int, Result, Learner], object]
 OnBatch = Callable[[int, int], object]
@@ -55,8 +58,8 @@ def run(
         Told the number of experiences learned (0: before training), the result so far, and the
         learner, which it must leave as it is.
     on_batch
-        Told how many batches of how many are done in the whole run; if it answers yes (anything
-        true) the run stops there with `Stopped`.
+        Told how many batches of how many are done in the whole run; if it answers True the run
+        stops there with `Stopped`.
     checkpoint
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it, to the bits it would have come to.
@@ -101,6 +104,11 @@ class Course:
         }
         views = [self._view(experience) for experience in self.stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
+        if checkpoint is not None and is_own(config.algorithm):
+            raise ConfigurationError(
+                f"a checkpoint holds networks of sffa's own, not of '{config.algorithm}': run it "
+                "without"
+            )
         if checkpoint is not None and checkpoint.exists():
             self._resume(checkpoint)
         else:
@@ -160,7 +168,7 @@ class Course:
             losses += self.step(view, parts[number], clock)
             self.position.epoch, self.position.batch = epoch, number + 1
             self.position.steps += 1
-            if on_batch is not None and on_batch(self.position.steps, self.steps):
+            if on_batch is not None and _yes(on_batch(self.position.steps, self.steps)):
                 self._stop(started)
         if not bool(torch.isfinite(losses)):
             raise ConfigurationError(
@@ -206,7 +214,7 @@ class Course:
         self.trainer, self.position = checkpoint_room.load(
             path, self.identity, self.strategy, self.result
         )
-        if PRESETS.get(self.config.algorithm) is not None:
+        if preset_of(self.config.algorithm) is not None:
             self.learner.kernels = self.config.kernels  # type: ignore[assignment]
 
     def _stop(self, started: float) -> None:
@@ -229,12 +237,17 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
     """
     options: dict[str, Any] = dict(config.network)
-    preset = PRESETS.get(config.algorithm)
+    preset = preset_of(config.algorithm)
     if preset is not None:
         options = {"kernels": config.kernels, **options}
         if {**preset, **options}.get("gate") == "disjoint":
             options = {"planned_classes": classes, **options}
     return make(config.algorithm, features, config.hidden, seed=config.seed, **options)
+
+
+def _yes(answer: object) -> bool:
+    """Tell True, also NumPy's, from whatever else a listener gives back."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
 def _tell(listener: OnExperience | None, course: Course) -> None:

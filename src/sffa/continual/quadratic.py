@@ -41,4 +41,5 @@ class QuadraticPenalty(Strategy):
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             anchor = self.beside["anchor"][name]
-            draw_back(parameter.grad, stiff, parameter, anchor, pull.get(name))
+            parts = parameter.grad, stiff, parameter, anchor, pull.get(name)
+            draw_back(*parts, compiled=learner.compiled)

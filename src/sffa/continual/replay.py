@@ -52,7 +52,7 @@ class Replay(Strategy):
                 f"and {batch}"
             )
         self.capacity = capacity
-        self.batch = batch or batch_size
+        self.batch = batch
         self.policy: Policy = policy
 
     def check(self, stream: Stream) -> None:
@@ -71,12 +71,13 @@ class Replay(Strategy):
         count = len(self.memory.get("y", ()))
         if not count:
             return None
-        if count <= self.batch:
+        most = self.batch or self.batch_size
+        if count <= most:
             return self._stored(slice(None))
-        parts = -(-count // self.batch)
+        parts = -(-count // most)
         turn, part = divmod(clock.batch, parts)
         rng = generator(self.seed, "replay", clock.experience, clock.epoch, turn)
-        places = rng.permutation(count)[part * self.batch : (part + 1) * self.batch]
+        places = rng.permutation(count)[part * most : (part + 1) * most]
         return self._stored(torch.from_numpy(places))
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:

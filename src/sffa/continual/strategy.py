@@ -145,7 +145,7 @@ class Combined(Strategy):
     def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:  # noqa: D102
         found = [part.extra_loss(learner, batch, clock) for part in self.parts]
         terms = [term for term in found if term is not None]
-        return torch.stack(terms).sum() if terms else None
+        return sum(terms[1:], start=terms[0]) if terms else None
 
     def penalty(self, learner: Learner) -> None:  # noqa: D102
         given = [part.penalty(learner) for part in self.parts]  # type: ignore[func-returns-value]

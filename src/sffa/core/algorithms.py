@@ -73,6 +73,14 @@ def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[s
             Network.shares(config)
 
 
+def preset_of(algorithm: str) -> dict[str, Any] | None:
+    """Give what a name adds to the defaults of its network; None where it is not a `Network`."""
+    if is_own(algorithm):
+        kind = import_own(algorithm, Learner)  # type: ignore[type-abstract]
+        return {"algorithm": "sffa"} if issubclass(kind, Network) else None
+    return _preset(algorithm)
+
+
 def _preset(algorithm: str) -> dict[str, Any] | None:
     if algorithm not in PRESETS:
         known = ", ".join(PRESETS)

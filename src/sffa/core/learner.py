@@ -102,6 +102,11 @@ class Learner(nn.Module, ABC):
         """Where the parameters live."""
         return self.mean.device
 
+    @property
+    def compiled(self) -> bool:
+        """Whether numba's loops are at work here, so that others may use them too."""
+        return False
+
     def prepare(self, x: Tensor | Array) -> Tensor:
         """Flatten a batch to (batch, inputs), move it to the device and standardise it."""
         tensor = tensor_of(x, self.device)

@@ -229,6 +229,11 @@ class Network(Learner):
     def _stack(self) -> list[Layer]:
         return list(self.layers)  # type: ignore[arg-type]
 
+    @property
+    def compiled(self) -> bool:
+        """Whether numba's loops are at work here, so that others may use them too."""
+        return self._backend().name == "numba"
+
     def _backend(self) -> Kernel:
         if self._kernel is None or (self.device.type != "cpu") == (self._kernel.name == "numba"):
             self._kernel = kernel_room.get(self.kernels, self.device)

@@ -137,10 +137,15 @@ def moments(x: Array) -> tuple[float, float]:
 def is_table(x: Array) -> bool:
     """Tell features, which have each a scale of its own, from pixels, which share one.
 
+    Pixels lie in 0 to 1, or are whole numbers in 0 to 255.
+
     >>> is_table(np.array([[0.1, 900.0]])), is_table(np.array([[0.1, 0.9]]))
     (True, False)
     """
-    return x.ndim == 2 and x.dtype != np.uint8 and not (x.min() >= 0 and x.max() <= 1)
+    if x.ndim != 2 or x.dtype == np.uint8:
+        return False
+    whole = bool((x == np.floor(x)).all())
+    return not (x.min() >= 0 and x.max() <= (255 if whole else 1))
 
 
 def feature_moments(x: Array) -> tuple[Array, Array]:

@@ -32,8 +32,9 @@ def from_arrays(
 ) -> Dataset:
     """Make a dataset of arrays; without test arrays a fifth of the examples is put aside.
 
-    Images are (N, H, W), (N, H, W, C), (N, C, H, W) or (N, d). Numbers (N, d) beyond 0 to 1 are
-    the features of a table, each standardised by itself. Labels are integers or strings;
+    Images are (N, H, W), (N, H, W, C), (N, C, H, W) or (N, d). Numbers (N, d) are the
+    features of a table, each standardised by itself, unless they look like pixels: in 0 to 1, or
+    whole and in 0 to 255. Labels are integers or strings;
     with ``class_names`` they are positions in it or names of it, otherwise the distinct ones in
     order become the classes.
 
@@ -113,7 +114,9 @@ def _labels(values: Any, what: str) -> Array:
     y = np.asarray(values)
     if y.dtype.kind == "O" and y.ndim == 1 and all(isinstance(label, str) for label in y):
         y = y.astype(str)
-    if y.dtype.kind == "f" and (y == np.floor(y)).all():  # whole numbers, as CSV files give them
+    if (
+        y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.floor(y)).all()
+    ):  # whole numbers, as CSV files give them
         y = y.astype(np.int64)
     if y.ndim != 1 or y.dtype.kind not in "buiU":
         raise DataError(

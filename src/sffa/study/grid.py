@@ -29,8 +29,9 @@ class Override(Strict):
     set: dict[str, Any]
 
     def without(self, name: str) -> Override:
-        """Give this override with one field left alone."""
-        return Override(when=self.when, set={k: v for k, v in self.set.items() if k != name})
+        """Give this override with one field, and what is in it, left alone."""
+        rest = {k: v for k, v in self.set.items() if k != name and not k.startswith(f"{name}.")}
+        return Override(when=self.when, set=rest)
 
 
 class Grid(Strict):
@@ -83,7 +84,7 @@ class Grid(Strict):
         ('network.k', 'epochs', 'options.ewc.strength')
         """
         run = StaticConfig if self.static else ContinualConfig
-        if name in run.model_fields:
+        if name in run.model_fields or name.startswith(("options.", "network.")):
             return name
         if name in NetworkConfig.model_fields:
             return f"network.{name}"
@@ -100,10 +101,11 @@ class Grid(Strict):
         ('class', ['network.k'])
         """
         streams = {*ContinualConfig.model_fields} - {*StaticConfig.model_fields}
+        static = {*StaticConfig.model_fields} - {*ContinualConfig.model_fields}
         named = {*self.base, *self.axes}
         split = any(str(name).startswith("split-") for name in self.values_of("dataset"))
         base: dict[str, Any] = {}
-        if "scenario" not in named and (split or named & streams):
+        if "scenario" not in named and not named & static and (split or named & streams):
             base["scenario"] = "class"
         placed = Grid(base={**base, **self.base}, axes=self.axes)
         for name, value in self.base.items():
@@ -217,10 +219,11 @@ def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]
         field = "negatives" if name == "method" and grid.static else name
         own = grid.values_of(field)
         known = [*own, *_known(name, grid.static)]
+        own_fits = name == "algorithm" or (name == "method" and not grid.static)
         values = [
             value
             for value in wanted
-            if all(part in known or is_own(part) for part in value.split("+"))
+            if all(part in known or (own_fits and is_own(part)) for part in value.split("+"))
         ]
         met |= set(values)
         if values:

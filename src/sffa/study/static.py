@@ -15,10 +15,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from sffa.core import Epoch, Learner, Trainer, make
-from sffa.core.algorithms import check
+from sffa.core.algorithms import check, preset_of
 from sffa.core.config import Seed, Strict, Widths
 from sffa.data import Dataset, load
 from sffa.memory import peak_mb, restart_peak
+from sffa.own import is_own
 
 NEGATIVES = ("uniform", "hard", "all", "none")
 
@@ -52,7 +53,7 @@ class StaticConfig(Strict):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
-        if (self.algorithm == "bp") != (self.negatives == "none"):
+        if not is_own(self.algorithm) and (self.algorithm == "bp") != (self.negatives == "none"):
             raise ValueError(
                 f"negatives='{self.negatives}' does not go with algorithm='{self.algorithm}': "
                 "back-propagation has none, the others need some"
@@ -111,7 +112,8 @@ def train_static(
 
 
 def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
-    kernels = {} if config.algorithm == "bp" else {"kernels": config.kernels}
+    contrasts = preset_of(config.algorithm) is not None
+    kernels = {"kernels": config.kernels} if contrasts else {}
     learner = make(
         config.algorithm,
         data.features,
@@ -122,7 +124,7 @@ def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
         **config.network,
     )
     learner.standardise(data.mean, data.std)
-    negatives = "all" if config.negatives == "none" else config.negatives
+    negatives = config.negatives if contrasts and config.negatives != "none" else "all"
     return Trainer(learner, config.lr, negatives, config.schedule, config.seed)
 
 
