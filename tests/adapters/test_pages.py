@@ -25,6 +25,7 @@ def test_the_examples_of_a_page_run(
         if importlib.util.find_spec(needed) is None:
             pytest.skip(f"{needed} is not installed")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
     text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     assert blocks, f"{page}.md has no example"

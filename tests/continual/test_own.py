@@ -75,6 +75,7 @@ def ideas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a module of that name in the working directory, and nowhere else."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "ideas", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "ideas.py").write_text(CODE)
 
 
@@ -126,7 +127,8 @@ def test_a_network_with_one_thing_changed_is_otherwise_what_sffa_is() -> None:
 
 def test_an_own_algorithm_learns_static_data_too() -> None:
     config = StaticConfig(
-        dataset="digits", algorithm="ideas:Double", epochs=2, hidden=(20,), holdout=0, lr=1e-3
+        **{"dataset": "digits", "algorithm": "ideas:Double", "epochs": 5, "hidden": (40,)},
+        **{"holdout": 0, "lr": 3e-3, "batch_size": 64},
     )
     assert run_static(config)["metrics"]["last"] > 20
 

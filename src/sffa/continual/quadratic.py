@@ -36,10 +36,11 @@ class QuadraticPenalty(Strategy):
             return
         pull = self.beside.get("pull", {})
         parameters = named(learner)
+        compiled = getattr(learner, "compiled", False)
         for name, stiff in stiffness.items():
             parameter = parameters[name]
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             anchor = self.beside["anchor"][name]
             parts = parameter.grad, stiff, parameter, anchor, pull.get(name)
-            draw_back(*parts, compiled=learner.compiled)
+            draw_back(*parts, compiled=compiled)

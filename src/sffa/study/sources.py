@@ -31,11 +31,8 @@ def own_data(dataset: str) -> bool:
 def check_data(records: Iterable[Record], datasets: Iterable[str]) -> None:
     """Refuse to go on with records of data that have changed since."""
     own = {name: load(name).checksum for name in datasets if own_data(name)}
-    old = [
-        record
-        for record in records
-        if record.environment.get("data", own.get(record.cell[0])) != own.get(record.cell[0])
-    ]
+    known = [record for record in records if record.cell[0] in own and "data" in record.environment]
+    old = [record for record in known if record.environment["data"] != own[record.cell[0]]]
     if old:
         raise StudyError(
             f"{old[0].cell[0]} has changed since {len(old)} of these runs were made: give the new "
