@@ -17,12 +17,12 @@ from typing import Any
 
 import torch
 
-from sffa.adapters import avalanche_run
-from sffa.adapters.avalanche_import import import_avalanche
 from sffa.continual import ContinualConfig, Result
 from sffa.continual import run as run_ours
 from sffa.data import load
 from sffa.files import write_text
+from sffa.integrations import avalanche_run
+from sffa.integrations.avalanche_import import import_avalanche
 from sffa.kernels import warm_up
 
 METHODS = ("naive", "ewc", "mas", "replay", "gem", "lwf")

@@ -20,8 +20,8 @@ import onnxruntime
 import torch
 
 import sffa
-from sffa.adapters import onnx
 from sffa.data import load as load_data
+from sffa.integrations import onnx
 from sffa.kernels import warm_up
 
 Array = np.ndarray[Any, Any]

@@ -45,7 +45,7 @@ def epoch_seconds(data: Dataset, **options: object) -> float:
 
 
 def shares(data: Dataset) -> dict[str, float]:
-    """Give the share of an epoch's time that each part takes, in percent."""
+    """Return the share of an epoch's time that each part takes, in percent."""
     trainer = trainer_for(data)
     trainer.fit(data.train.flat[:5120], data.train.y[:5120])
     with profile(activities=[ProfilerActivity.CPU]) as profiler:

@@ -21,8 +21,8 @@ from pathlib import Path
 import torch
 
 from sffa.continual import PAPER, ContinualConfig
-from sffa.continual.loop import Course
-from sffa.continual.strategy import Clock
+from sffa.continual.loop import ContinualRun
+from sffa.continual.strategies.base import Clock
 from sffa.data import load
 from sffa.files import write_text
 from sffa.kernels import warm_up
@@ -40,7 +40,7 @@ def main() -> None:
     spent = dict.fromkeys(PAPER, 0.0)
     for _ in range(asked.rounds):
         configs = [ContinualConfig(method=m, algorithm=asked.algorithm) for m in PAPER]
-        courses = {config.method: Course(config, data) for config in configs}
+        courses = {config.method: ContinualRun(config, data) for config in configs}
         for method, seconds in side_by_side(courses):
             spent[method] += seconds / asked.rounds
     start = command(asked.algorithm)
@@ -63,8 +63,8 @@ def main() -> None:
         write_text(asked.out, json.dumps(found, indent=1) + "\n")
 
 
-def side_by_side(courses: dict[str, Course]) -> Iterator[tuple[str, float]]:
-    """Do what `Course.learn` does in all courses at once, yielding whose time each part took."""
+def side_by_side(courses: dict[str, ContinualRun]) -> Iterator[tuple[str, float]]:
+    """Do what `ContinualRun.learn` does in all runs at once, yielding whose time each part took."""
 
     def each(part: Callable[..., object], *given: object) -> Iterator[tuple[str, float]]:
         for method, course in courses.items():
@@ -73,7 +73,7 @@ def side_by_side(courses: dict[str, Course]) -> Iterator[tuple[str, float]]:
             yield method, time.perf_counter() - started
 
     first = courses["naive"]
-    yield from each(Course.evaluate)
+    yield from each(ContinualRun.evaluate)
     for number, experience in enumerate(first.stream):
         yield from each(enter, number)
         for epoch in range(first.config.epochs):
@@ -81,26 +81,26 @@ def side_by_side(courses: dict[str, Course]) -> Iterator[tuple[str, float]]:
             for batch, chosen in enumerate(torch.split(order, first.config.batch_size)):
                 yield from each(learn, Clock(number, epoch, batch), chosen)
         yield from each(leave, number)
-        yield from each(Course.evaluate)
+        yield from each(ContinualRun.evaluate)
 
 
-def enter(course: Course, number: int) -> None:
+def enter(course: ContinualRun, number: int) -> None:
     """Meet the classes of an experience."""
     course._enter(course.stream[number])
 
 
-def learn(course: Course, clock: Clock, chosen: torch.Tensor) -> None:
+def learn(course: ContinualRun, clock: Clock, chosen: torch.Tensor) -> None:
     """Take a step on some examples of an experience."""
     course.step(course.stream[clock.experience].train, chosen, clock)
 
 
-def leave(course: Course, number: int) -> None:
+def leave(course: ContinualRun, number: int) -> None:
     """Let the strategy remember an experience."""
     course.strategy.after_experience(course.learner, course.stream[number])
 
 
 def command(algorithm: str) -> float:
-    """Give the seconds of a naive run's command that are not in its record; the least of three."""
+    """Return the seconds of a naive command that are not in its record; the least of three."""
     what = ["--dataset", "split-mnist", "--scenario", "class", "--method", "naive"]
     line = [sys.executable, "-m", "sffa", "continual", *what, "--algorithm", algorithm, "--json"]
     beside = []

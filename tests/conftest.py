@@ -27,13 +27,13 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def two_threads(_one_thread: None) -> None:
-    """Give torch, and the kernels that follow it, a second thread for one test."""
+    """Return torch, and the kernels that follow it, a second thread for one test."""
     torch.set_num_threads(2)
 
 
 @pytest.fixture(scope="session")
 def digits() -> tuple[Tensor, Tensor]:
-    """Give 400 images (400, 64) in standard units and their labels, the same in every test."""
+    """Return 400 images (400, 64) in standard units and their labels, the same in every test."""
     bunch = load_digits()
     pixels = torch.tensor(bunch.data[:400], dtype=torch.float32)
     return (pixels - 4.9) / 6.0, torch.tensor(bunch.target[:400])

@@ -7,7 +7,7 @@ from sffa.core import Backprop, Network, Trainer, load
 from sffa.errors import SFFAError
 
 if TYPE_CHECKING:
-    from sffa.adapters.sklearn import FFAClassifier, SFFAClassifier
+    from sffa.integrations.sklearn import FFAClassifier, SFFAClassifier
 
 __all__ = [
     "Backprop",
@@ -24,7 +24,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the scikit-learn classifiers when they are first asked for: they are slow to."""
     if name in ("FFAClassifier", "SFFAClassifier"):
-        from sffa.adapters import sklearn
+        from sffa.integrations import sklearn
 
         return getattr(sklearn, name)
     raise AttributeError(f"module 'sffa' has no attribute '{name}'")

@@ -1,5 +1,7 @@
 """The errors a user can cause, each with what was wrong and what to do."""
 
+import warnings
+
 
 class SFFAError(Exception):
     """Root of every error that sffa raises on purpose."""
@@ -21,8 +23,17 @@ class ModelFileError(SFFAError, ValueError):
     """A model file that is damaged, foreign or of a newer format."""
 
 
+def warn_renamed(old: str, new: str) -> None:
+    """Warn that an old name still works, and will not after this release."""
+    warnings.warn(
+        f"{old} is now {new}; the old name works until the next release",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
 def nearest(name: str, known: list[str]) -> str:
-    """Give the hint ``; did you mean 'x'?`` for a name close to a known one, or nothing.
+    """Return the hint ``; did you mean 'x'?`` for a name close to a known one, or nothing.
 
     >>> nearest("mnits", ["mnist", "digits"])
     "; did you mean 'mnist'?"

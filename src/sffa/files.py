@@ -15,7 +15,7 @@ import numpy as np
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it is synced and renamed over ``path``.
+    """Return a temporary path beside ``path``; on success it is synced and renamed over ``path``.
 
     A reader finds the old file or the new one. If the block raises, the old one stays.
     """

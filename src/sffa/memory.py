@@ -18,7 +18,7 @@ def restart_peak() -> None:
 
 
 def peak_mb() -> float:
-    """Give the peak resident memory in MiB, since `restart_peak` on Linux, else since the start."""
+    """Return the peak resident memory in MiB; on Linux, since `restart_peak`."""
     try:
         for line in _STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):

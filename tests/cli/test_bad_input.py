@@ -45,7 +45,7 @@ TINY = ("--hidden", "40,40", "--set", "k=5", "--epochs", 1, "--batch-size", 256)
         (("train", "--epochs", "0"), "--epochs"),
         (("train", "--epochs", "many"), "--epochs"),
         (("train", "--device", "cuda:7"), "cuda:7"),
-        (("train", "--kernels", "fast"), "unknown kernels"),
+        (("train", "--backend", "fast"), "unknown backend"),
         (("train", "--dataset", "no-such-folder/x.npz"), "no-such-folder"),
         (("train", "--resume", "nothing.safetensors"), "nothing.safetensors"),
         (("evaluate", "nothing.safetensors"), "no model file"),

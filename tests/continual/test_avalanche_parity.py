@@ -30,7 +30,7 @@ SCENARIOS = ("class", "domain", "task")
 
 
 def avalanche(name: str) -> Any:
-    from sffa.adapters.avalanche_import import import_avalanche
+    from sffa.integrations.avalanche_import import import_avalanche
 
     return import_avalanche(f"avalanche.{name}")
 
@@ -51,7 +51,7 @@ def as_model() -> Any:
 
 
 def as_model_with_heads() -> Any:
-    """Give the baseline for Task IL: Avalanche tells it each example's task."""
+    """Return the baseline for Task IL: Avalanche tells it each example's task."""
 
     class Model(avalanche("models").MultiTaskModule):
         def __init__(self):
@@ -170,7 +170,7 @@ def test_replay_with_the_same_buffer_equals_avalanche(
             y = y + 2 * task  # from a head's outputs back to classes
         else:
             task = torch.full_like(y, -1)
-        session.strategy.memory.update(x=x, y=y, task=task)
+        session.strategy.buffers.update(x=x, y=y, task=task)
 
     monkeypatch.setattr(session.strategy, "after_experience", take_theirs)
     assert distance(train(session), theirs) < 1e-5
@@ -186,12 +186,12 @@ def test_gem_with_the_same_memory_equals_avalanche(
 
     def take_theirs(learner: object, experience: Experience) -> None:
         number = experience.index
-        session.strategy.memory[f"x.{number}"] = plugin.memory_x[number]
+        session.strategy.buffers[f"x.{number}"] = plugin.memory_x[number]
         if scenario == "task":
-            session.strategy.memory[f"y.{number}"] = plugin.memory_y[number] + 2 * number
-            session.strategy.memory[f"task.{number}"] = torch.tensor([number])
+            session.strategy.buffers[f"y.{number}"] = plugin.memory_y[number] + 2 * number
+            session.strategy.buffers[f"task.{number}"] = torch.tensor([number])
         else:
-            session.strategy.memory[f"y.{number}"] = plugin.memory_y[number]
+            session.strategy.buffers[f"y.{number}"] = plugin.memory_y[number]
 
     monkeypatch.setattr(session.strategy, "after_experience", take_theirs)
     assert distance(train(session), theirs) < 1e-5
@@ -238,11 +238,11 @@ def test_si_equals_avalanche_once_its_aliases_are_cured(
     if scenario != "task":
         assert distance(aliased, naive) == 0  # what makes a cure necessary
 
-    def copied(model: nn.Module, target: dict[str, Any], excluded: set[str]) -> None:
+    def snapshot(model: nn.Module, target: dict[str, Any], excluded: set[str]) -> None:
         for name, parameter in plugin.allowed_parameters(model, excluded):
             target[name].data = parameter.detach().flatten().clone()
 
-    monkeypatch.setattr(plugin, "extract_weights", staticmethod(copied))
+    monkeypatch.setattr(plugin, "extract_weights", staticmethod(snapshot))
     theirs = with_avalanche(session, [plugin(1e3, eps=0.1)], [])
     assert distance(train(session), theirs) < 1e-5
     assert distance(naive, theirs) > 1e-3

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.continual.toy import toy
 
 from sffa.continual import Stream
-from sffa.continual.buffer import keep, shares
-from sffa.continual.replay import Replay
+from sffa.continual.strategies.buffer import keep, shares
+from sffa.continual.strategies.replay import Replay
 from sffa.core import Backprop
 
 sizes = st.lists(st.integers(1, 60), min_size=1, max_size=6)
@@ -47,7 +47,7 @@ def test_replay_keeps_within_capacity_and_balances_its_groups(
     stream = Stream(toy(), "task", seed, experiences=3)
     for done, experience in enumerate(stream, start=1):
         strategy.after_experience(Backprop(20, (4,)), experience)
-        memory = strategy.memory
+        memory = strategy.buffers
         assert len(memory["y"]) == len(memory["x"]) == len(memory["task"]) <= capacity
         seen = torch.cat([e.train.y for e in list(stream)[:done]])
         assert set(memory["y"].tolist()) <= set(seen.tolist())
@@ -63,7 +63,7 @@ def test_a_stored_example_keeps_its_label_and_task() -> None:
     for experience in stream:
         strategy.after_experience(Backprop(20, (4,)), experience)
     data = toy()
-    for x, y, task in zip(*(strategy.memory[n] for n in ("x", "y", "task")), strict=True):
+    for x, y, task in zip(*(strategy.buffers[n] for n in ("x", "y", "task")), strict=True):
         row = int((torch.from_numpy(data.train.x) == x).all(dim=1).nonzero()[0])
         assert int(y) == data.train.y[row]
         assert int(y) in stream[int(task)].classes
@@ -75,7 +75,7 @@ def test_a_shrinking_share_forgets_examples_and_never_gets_old_ones_back() -> No
     kept: list[set[tuple[float, ...]]] = []
     for experience in stream:
         strategy.after_experience(Backprop(20, (4,)), experience)
-        first = strategy.memory["group"] == 0
-        kept.append({tuple(row) for row in strategy.memory["x"][first].tolist()})
+        first = strategy.buffers["group"] == 0
+        kept.append({tuple(row) for row in strategy.buffers["x"][first].tolist()})
     assert kept[0] > kept[1] > kept[2]
     assert [len(rows) for rows in kept] == [30, 15, 10]

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from sffa.cli.continual import _name, continual
-from sffa.continual import ContinualConfig, Course, Stopped
+from sffa.continual import ContinualConfig, ContinualRun, Stopped
 from sffa.errors import ConfigurationError
 
 app = typer.Typer()
@@ -80,7 +80,7 @@ def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
 ) -> None:
     arguments = ["--method", "replay", "--json", "--out"]
     whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
-    step = Course.step
+    step = ContinualRun.step
     steps: list[int] = []
 
     def interrupted(self, *given):
@@ -89,7 +89,7 @@ def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
             signal.raise_signal(signal.SIGINT)
         return step(self, *given)
 
-    monkeypatch.setattr(Course, "step", interrupted)
+    monkeypatch.setattr(ContinualRun, "step", interrupted)
     found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
     assert isinstance(found.exception, Stopped)
     assert "stopped after 4 of" in str(found.exception)
@@ -112,7 +112,7 @@ def test_a_comparison_that_was_stopped_does_not_repeat_what_was_done(
 ) -> None:
     arguments = ["--algorithm", "bp", "--method", "all", "--json", "--out"]
     whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
-    step = Course.step
+    step = ContinualRun.step
     done: list[str] = []
 
     def interrupted(self, *given):
@@ -122,7 +122,7 @@ def test_a_comparison_that_was_stopped_does_not_repeat_what_was_done(
         return step(self, *given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Course, "step", interrupted)
+        patch.setattr(ContinualRun, "step", interrupted)
         found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
         assert isinstance(found.exception, Stopped)
         assert set(done) == {"naive", "ewc", "si"}

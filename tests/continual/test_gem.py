@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.continual.toy import small, toy
 
-from sffa.continual import Clock, Course
-from sffa.continual.gem import combination, gram_matrix
+from sffa.continual import Clock, ContinualRun
+from sffa.continual.strategies.gem import combination, gram_matrix
 
 
 @settings(deadline=None)
@@ -41,7 +41,7 @@ def test_the_gram_matrix_is_exact_in_double_precision() -> None:
 
 @pytest.mark.parametrize("algorithm", ["bp", "sffa"])
 def test_the_projected_gradient_never_opposes_the_past(algorithm: str) -> None:
-    course = Course(small(algorithm, method="gem", options={"gem.strength": 0.0}), toy())
+    course = ContinualRun(small(algorithm, method="gem", options={"gem.strength": 0.0}), toy())
     course.learn(course.stream[0])
     course._enter(course.stream[1])
     learner, strategy = course.learner, course.strategy

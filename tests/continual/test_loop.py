@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
-from sffa.continual import METHODS, ContinualConfig, Course, Stopped, run
+from sffa.continual import METHODS, ContinualConfig, ContinualRun, Stopped, run
 from sffa.core import Trainer
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 
@@ -66,9 +66,9 @@ def test_evaluation_does_not_change_training(
     algorithm: str, scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small(algorithm, method="replay", scenario=scenario)
-    watched = Course(config, toy())
+    watched = ContinualRun(config, toy())
     watched.evaluate()
-    blind = Course(config, toy())
+    blind = ContinualRun(config, toy())
     monkeypatch.setattr(blind, "evaluate", lambda: blind.result.rows.append([0.0] * 3))
     for course in (watched, blind):
         for experience in course.stream:
@@ -92,7 +92,7 @@ def test_a_run_stopped_at_any_batch_goes_on_to_the_same_bits(
 ) -> None:
     more = {"network": {"codes": "onehot", "k": 4}} if algorithm == "sffa" else {}
     config = small(algorithm, method=method, scenario=scenario, epochs=1, **more)
-    whole = Course(config, toy())
+    whole = ContinualRun(config, toy())
     whole.evaluate()
     for experience in whole.stream:
         whole.learn(experience)
@@ -103,7 +103,7 @@ def test_a_run_stopped_at_any_batch_goes_on_to_the_same_bits(
     result = run(config, toy(), checkpoint=path)
     assert result.rows == whole.result.rows
     assert same(Trainer.load(path).learner, whole.learner)
-    kept = Course(config, toy(), path).strategy.tensors()
+    kept = ContinualRun(config, toy(), path).strategy.tensors()
     for name, tensor in whole.strategy.tensors().items():
         assert torch.equal(tensor, kept[name]), name
 
@@ -125,14 +125,14 @@ def test_a_checkpoint_of_another_configuration_is_one_clear_line(tmp_path: Path)
         run(small("bp", epochs=2), toy(), checkpoint=path)
     with pytest.raises(ConfigurationError, match="was made with other data"):
         run(small("bp"), toy(per_class=30), checkpoint=path)
-    model = Course(small("bp"), toy()).learner
+    model = ContinualRun(small("bp"), toy()).learner
     Trainer(model).save(tmp_path / "model.safetensors")
     with pytest.raises(ModelFileError, match="not a checkpoint of a continual run"):
         run(small("bp"), toy(), checkpoint=tmp_path / "model.safetensors")
 
 
 def test_a_task_unknown_at_prediction_is_one_clear_line() -> None:
-    course = Course(small("bp", scenario="task"), toy())
+    course = ContinualRun(small("bp", scenario="task"), toy())
     course.learn(course.stream[0])
     with pytest.raises(DataError, match=r"unknown task 2; known tasks: \[0\]"):
         course.learner.predict(torch.zeros(1, 20), 2)
@@ -174,7 +174,7 @@ def test_progress_counts_every_batch_and_experience() -> None:
         ({"network": {"inputs": 5}}, "'inputs' is not an option of the network"),
         ({"network": {"classes": [1]}}, "unknown option 'classes'"),
         ({"seed": 2**64}, "'seed'"),
-        ({"kernels": "foo"}, "'kernels' = 'foo'"),
+        ({"backend": "foo"}, "'backend' = 'foo'"),
         ({"method": "ewc", "options": {"ewc.strength": -1}}, "0 or more"),
     ],
 )
@@ -186,12 +186,14 @@ def test_wrong_configurations_are_one_clear_line(values: dict, message: str) -> 
 
 
 def test_ffa_counts_the_sum_of_squares_and_a_disjoint_gate_plans_for_all_classes() -> None:
-    course = Course(small("ffa", network={}), toy())
+    course = ContinualRun(small("ffa", network={}), toy())
     assert course.learner.config.scale == 0.01
     assert course.learner.config.code_density == 0.2
     assert course.config.network == {"scale": 0.01, "code_density": 0.2}
     sparse = {"code_density": 0.1, "k": 3}
     assert small("sffa", network=sparse).network == sparse
-    assert Course(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
+    assert (
+        ContinualRun(small("ffa", network={"scale": "mean"}), toy()).learner.config.scale == "mean"
+    )
     gated = small("sffa", network={"gate": "disjoint", "k": 2}, hidden=(24,))
-    assert Course(gated, toy()).learner.config.planned_classes == 6
+    assert ContinualRun(gated, toy()).learner.config.planned_classes == 6

@@ -7,9 +7,9 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
-from sffa.continual import METHODS, Clock, Course, make_strategy, run
+from sffa.continual import METHODS, Clock, ContinualRun, make_strategy, run
 from sffa.core import make
-from sffa.core.growth import follow
+from sffa.core.growth import update_optimizer
 from sffa.errors import ConfigurationError
 
 ALGORITHMS = ("sffa", "ffa", "bp")
@@ -27,13 +27,13 @@ OFF = {
 
 
 def trained(algorithm: str, method: str, scenario: str = "class", experiences: int = 3, **more):
-    course = Course(small(algorithm, method=method, scenario=scenario, **more), toy())
+    course = ContinualRun(small(algorithm, method=method, scenario=scenario, **more), toy())
     for number in range(experiences):
         course.learn(course.stream[number])
     return course
 
 
-def weights(course: Course) -> torch.Tensor:
+def weights(course: ContinualRun) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in course.learner.parameters()])
 
 
@@ -76,12 +76,12 @@ def test_penalties_are_zero_at_first_and_not_after_the_first_experience(
     learner, strategy = course.learner, course.strategy
     course._enter(course.stream[1])
     learner.zero_grad()
-    strategy.penalty(learner)
+    strategy.add_penalty_gradients(learner)
     assert all(float(p.grad.abs().sum()) == 0 for p in learner.parameters() if p.grad is not None)
     with torch.no_grad():
         for parameter in learner.parameters():
             parameter.add_(0.01)
-    strategy.penalty(learner)
+    strategy.add_penalty_gradients(learner)
     assert sum(float(p.grad.abs().sum()) for p in learner.parameters() if p.grad is not None) > 0
 
 
@@ -106,18 +106,18 @@ def test_a_strategy_keeps_no_live_alias_of_the_weights(method: str, algorithm: s
 def test_new_entries_of_grown_parameters_are_free_of_penalties(method: str, network: dict) -> None:
     course = trained("sffa", method, experiences=2, hidden=(40, 40), network={"k": 4, **network})
     before = {name: p.shape for name, p in course.learner.named_parameters()}
-    stiff = {n: t.abs().sum() for n, t in course.strategy.beside["stiffness"].items()}
+    stiff = {n: t.abs().sum() for n, t in course.strategy.parameter_state["curvature"].items()}
     course._enter(course.stream[2])
     grown = [n for n, p in course.learner.named_parameters() if p.shape != before[n]]
     assert grown
-    for name, tensor in course.strategy.beside["stiffness"].items():
+    for name, tensor in course.strategy.parameter_state["curvature"].items():
         assert tensor.shape == dict(course.learner.named_parameters())[name].shape
         assert float(tensor.abs().sum()) == pytest.approx(float(stiff[name]))
     course.learn(course.stream[2])
 
 
 def test_the_folded_ewc_gradient_equals_the_plain_sum_over_experiences() -> None:
-    course = Course(small("bp", method="ewc", scenario="domain"), toy())
+    course = ContinualRun(small("bp", method="ewc", scenario="domain"), toy())
     strategy, learner = course.strategy, course.learner
     plain = []
     for experience in course.stream:
@@ -129,7 +129,7 @@ def test_the_folded_ewc_gradient_equals_the_plain_sum_over_experiences() -> None
         for parameter in learner.parameters():
             parameter.mul_(1.01)
     learner.zero_grad()
-    strategy.penalty(learner)
+    strategy.add_penalty_gradients(learner)
     for name, parameter in learner.named_parameters():
         wide = parameter.detach().double()
         wanted = sum(2e5 * f[name].double() * (wide - s[name].double()) for f, s in plain)
@@ -154,7 +154,7 @@ def test_si_equals_a_numpy_transcription_of_its_formulas() -> None:
         start, path = w.copy(), np.zeros(3)
         for _ in range(7):
             model.w.grad = (model.w - torch.tensor(target, dtype=torch.float32)).detach()
-            strategy.penalty(model)
+            strategy.add_penalty_gradients(model)
             with torch.no_grad():
                 model.w.sub_(0.1 * model.w.grad)
             strategy.after_step(model)
@@ -166,21 +166,21 @@ def test_si_equals_a_numpy_transcription_of_its_formulas() -> None:
         importance, star = np.minimum(-total, 0.001), w.copy()
         np.testing.assert_allclose(model.w.detach().numpy(), w, rtol=1e-5)
         np.testing.assert_allclose(
-            strategy.beside["stiffness"]["w"].numpy(), 1e3 * importance, rtol=1e-4
+            strategy.parameter_state["curvature"]["w"].numpy(), 1e3 * importance, rtol=1e-4
         )
 
 
 def test_combined_strategies_do_what_each_does() -> None:
     both = trained("bp", "replay+ewc").strategy
     kept = both.tensors()
-    assert any("stiffness" in name for name in kept)
+    assert any("curvature" in name for name in kept)
     assert len(both.extra_batch(Clock(1, 0, 0)).y) > 0
     alone = trained("bp", "replay").strategy
     assert torch.equal(both.parts[0].memory["x"], alone.memory["x"])
     other = trained("bp", "ewc")
     assert not torch.equal(
-        both.parts[1].beside["stiffness"]["body.0.weight"],
-        other.strategy.beside["stiffness"]["body.0.weight"],
+        both.parts[1].parameter_state["curvature"]["body.0.weight"],
+        other.strategy.parameter_state["curvature"]["body.0.weight"],
     )
 
 
@@ -209,7 +209,7 @@ def test_a_grown_parameter_starts_its_optimiser_anew_and_others_go_on() -> None:
     head = learner.heads["all"].weight
     body = learner.body[0].weight
     moments = copy.deepcopy(optimizer.state[body])
-    follow(optimizer, learner.add_classes([2]))
+    update_optimizer(optimizer, learner.add_classes([2]))
     assert head not in optimizer.state
     assert learner.heads["all"].weight not in optimizer.state
     assert learner.heads["all"].weight in set(optimizer.param_groups[0]["params"])
@@ -250,4 +250,4 @@ def test_wrong_methods_and_options_are_one_clear_line(
 def test_a_buffer_smaller_than_the_number_of_experiences_is_refused(method: str) -> None:
     config = small("bp", method=method, options={f"{method}.capacity": 2})
     with pytest.raises(ConfigurationError, match="a buffer of 2 is smaller than the number of"):
-        Course(config, toy())
+        ContinualRun(config, toy())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from sffa.continual import Course
+from sffa.continual import ContinualRun
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def toy(seed: int = 0, per_class: int = 40, classes: int = 6) -> Toy:
     return Toy(part(per_class), part(10), classes)
 
 
-class Unshuffled(Course):
+class Unshuffled(ContinualRun):
     """A course that takes examples in the dataset's order."""
 
     def order(self, experience, count, epoch):
@@ -59,7 +59,7 @@ SMALL = {
 
 
 def small(algorithm: str, **more):
-    """Give a configuration of the toy stream: three experiences of two classes."""
+    """Return a configuration of the toy stream: three experiences of two classes."""
     from sffa.continual import ContinualConfig
 
     networks = {"bp": {}, "ffa": {"scale": "mean", "theta": 0.5}, "sffa-gated": {"k": 2}}

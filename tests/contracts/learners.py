@@ -47,5 +47,5 @@ def snapshot(net: torch.nn.Module) -> dict[str, Tensor]:
 
 
 def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    """Tell whether two states hold the same bits under the same names."""
+    """Whether two states hold the same bits under the same names."""
     return one.keys() == other.keys() and all(torch.equal(one[n], other[n]) for n in one)

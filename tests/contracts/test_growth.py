@@ -128,8 +128,8 @@ def test_disjoint_shares_stay_disjoint_and_inside_the_layer(deepened, digits):
         assert own.flatten().unique().numel() == own.numel()
         assert own[:, 0].max() < layer.width // 2 <= own[:, 1].min()
         assert own.max() < layer.width
-    for kernels in ("torch", "numba"):
-        net.kernels, net._kernel = kernels, None
+    for backend in ("torch", "numba"):
+        net.backend, net._kernel = backend, None
         assert net.scores(digits[0][:4]).isfinite().all()
 
 

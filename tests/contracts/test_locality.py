@@ -24,11 +24,11 @@ def layer_losses(net: Network, x: torch.Tensor, y: torch.Tensor) -> list[torch.T
     ]
 
 
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("algorithm", FORWARD)
-def test_a_layers_loss_has_no_gradient_in_any_other_layer(algorithm, kernels, digits):
+def test_a_layers_loss_has_no_gradient_in_any_other_layer(algorithm, backend, digits):
     x, y = digits[0][:20], digits[1][:20]
-    net = learner(algorithm, hidden=(100, 120, 100), kernels=kernels)
+    net = learner(algorithm, hidden=(100, 120, 100), backend=backend)
     for number, loss in enumerate(layer_losses(net, x, y)):
         for other, layer in enumerate(net.layers):
             gradients = torch.autograd.grad(
@@ -95,11 +95,11 @@ def test_where_columns_decide_a_label_is_only_a_name(algorithm, digits):
     assert torch.equal(renamed.predict(x), torch.tensor(ORDER)[plain.predict(x)])
 
 
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("algorithm", FORWARD)
-def test_permuted_candidates_get_the_permuted_answers(algorithm, kernels, digits):
+def test_permuted_candidates_get_the_permuted_answers(algorithm, backend, digits):
     x = digits[0][:12]
-    net = learner(algorithm, kernels=kernels)
+    net = learner(algorithm, backend=backend)
     order = torch.stack(
         [torch.randperm(10, generator=torch.Generator().manual_seed(b)) for b in range(12)]
     )
@@ -117,7 +117,7 @@ def test_swapping_the_polarities_turns_p_into_one_minus_p(e, i):
     for p in (goodness.score, goodness.probability):
         assert (p(pair) + p(pair[::-1])).item() == pytest.approx(1, abs=2e-7)
     truth = torch.tensor(True)
-    assert torch.equal(goodness.surprise(pair, truth), goodness.surprise(pair[::-1], ~truth))
+    assert torch.equal(goodness.bce(pair, truth), goodness.bce(pair[::-1], ~truth))
 
 
 def test_a_network_at_rest_is_undecided():
@@ -125,10 +125,10 @@ def test_a_network_at_rest_is_undecided():
     assert goodness.score((torch.zeros(()), torch.zeros(()))).item() == 0.5
 
 
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("algorithm", ["sffa", "sffa-gated", "disjoint"])
-def test_exactly_k_neurons_of_each_half_win_and_all_are_the_labels_own(algorithm, kernels, digits):
-    net = learner(algorithm, kernels=kernels)
+def test_exactly_k_neurons_of_each_half_win_and_all_are_the_labels_own(algorithm, backend, digits):
+    net = learner(algorithm, backend=backend)
     candidates = net.candidates(10, None)
     for layer, response in zip(net.layers, net.scan(digits[0][:10], candidates), strict=True):
         index = response.active.index.long()
@@ -159,13 +159,13 @@ def test_back_propagation_does_cross_layers(digits):
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize(
-    ("algorithm", "kernels"), [("ffa", "torch"), ("sffa", "torch"), ("sffa", "numba")]
+    ("algorithm", "backend"), [("ffa", "torch"), ("sffa", "torch"), ("sffa", "numba")]
 )
-def test_two_threads_give_the_same_gradients_every_time(algorithm, kernels):
+def test_two_threads_give_the_same_gradients_every_time(algorithm, backend):
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(200, 64, generator=generator)
     y = torch.randint(10, (200,), generator=generator)
-    net = learner(algorithm, hidden=(600, 600), kernels=kernels)
+    net = learner(algorithm, hidden=(600, 600), backend=backend)
     gradients = []
     for _ in range(4):
         net.zero_grad()

@@ -61,12 +61,12 @@ def test_the_baselines_loss_of_mixed_tasks_is_the_mean_of_theirs(digits):
     torch.testing.assert_close(net.loss(x, y, tasks), wanted, rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("algorithm", FORWARD)
-def test_a_networks_loss_and_gradient_of_mixed_tasks_are_those_of_each(algorithm, kernels, digits):
+def test_a_networks_loss_and_gradient_of_mixed_tasks_are_those_of_each(algorithm, backend, digits):
     """Each of the coordinates counts once, so tasks weigh by how many labels they have."""
     x, y, tasks = mixed(digits)
-    net = with_tasks(algorithm, activity="none", kernels=kernels)
+    net = with_tasks(algorithm, activity="none", backend=backend)
     sizes = {0: 2, 5: 3, 2: 1}
     parts = [
         (tasks == t).sum() * size * net.loss(x[tasks == t], y[tasks == t], t)
@@ -167,23 +167,23 @@ def test_candidates_that_are_no_columns_never_reach_the_compiled_loops(digits):
         net.loss(x, y, candidates=(y[:, None] + 1) % 10)
 
 
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("algorithm", FORWARD)
-def test_current_candidates_leave_the_labels_of_the_past_alone(algorithm, kernels, digits):
+def test_current_candidates_leave_the_labels_of_the_past_alone(algorithm, backend, digits):
     x, y = digits
-    net = learner(algorithm, classes=(0, 1), candidates="current", kernels=kernels)
+    net = learner(algorithm, classes=(0, 1), contrast_with="current", backend=backend)
     net.add_classes([2, 3])
     new, old = torch.isin(y, torch.tensor([2, 3])), torch.isin(y, torch.tensor([0, 1]))
     column = net.columns(y[new])
-    assert net.contrasts(column, None).tolist() == [[2, 3]] * int(new.sum())
-    assert (net.contrasts(net.columns(y[old]), None) == torch.arange(4)).all()
+    assert net.training_labels(column, None).tolist() == [[2, 3]] * int(new.sum())
+    assert (net.training_labels(net.columns(y[old]), None) == torch.arange(4)).all()
     both = new | old
-    rows = net.contrasts(net.columns(y[both]), None)
+    rows = net.training_labels(net.columns(y[both]), None)
     for label, row in zip(y[both].tolist(), rows.tolist(), strict=True):
         assert row == ([-1, -1, 2, 3] if label in (2, 3) else [0, 1, 2, 3])
     explicit = torch.tensor([2, 3]).expand(int(new.sum()), 2)
     assert torch.equal(net.loss(x[new], y[new]), net.loss(x[new], y[new], candidates=explicit))
-    seen = learner(algorithm, classes=(0, 1, 2, 3), kernels=kernels)
+    seen = learner(algorithm, classes=(0, 1, 2, 3), backend=backend)
     assert torch.equal(seen.loss(x[old], y[old]), net.loss(x[old], y[old]))
 
 
@@ -203,7 +203,7 @@ def test_a_wrong_label_is_one_the_example_could_be_contrasted_with(kind, digits)
 @pytest.mark.parametrize("kind", ["uniform", "hard"])
 def test_pairs_respect_current_candidates(kind, digits):
     x, y = digits
-    net = learner("sffa", classes=(0, 1), candidates="current")
+    net = learner("sffa", classes=(0, 1), contrast_with="current")
     net.add_classes([2, 3, 4])
     chosen = torch.isin(y, torch.tensor([2, 3, 4]))
     pairs = negative_room.draw(kind, net, x[chosen], y[chosen], generator(0, "test"))

@@ -35,7 +35,7 @@ from sffa.errors import ConfigurationError, DataError
         ({"alpha": float("nan")}, "alpha"),
         ({"code_density": 1.0}, "code_density"),
         ({"seed": -1}, "seed"),
-        ({"kernels": "cuda"}, "unknown kernels 'cuda'"),
+        ({"backend": "cuda"}, "unknown backend 'cuda'"),
     ],
     ids=str,
 )

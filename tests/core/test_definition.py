@@ -60,9 +60,9 @@ OPTIONS: dict[str, dict] = {
 }
 
 
-def make(name: str, kernels: str) -> Network:
+def make(name: str, backend: str) -> Network:
     options = {"hidden": (16, 20), "k": 3, "code_size": 12, "code_density": 0.3, **OPTIONS[name]}
-    net = Network(INPUTS, kernels=kernels, seed=3, **options, classes=[4, 0, 7, 2])
+    net = Network(INPUTS, backend=backend, seed=3, **options, classes=[4, 0, 7, 2])
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.mul_(2.0)  # drives of the size a trained network has
@@ -70,7 +70,7 @@ def make(name: str, kernels: str) -> Network:
 
 
 def batch(mode: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Give images, columns and candidates: every label, pairs, or rows of unequal length."""
+    """Return images, columns and candidates: every label, pairs, or rows of unequal length."""
     rng = np.random.default_rng(5)
     images = torch.tensor(rng.normal(size=(5, INPUTS)), dtype=torch.float32)
     columns = torch.tensor([0, 3, 1, 2, 3])
@@ -90,10 +90,10 @@ def assert_close(found: Tensor, wanted: np.ndarray, what: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["all", "pairs", "ragged"])
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_losses_and_gradients_are_those_of_the_definition(name, kernels, mode):
-    net = make(name, kernels)
+def test_losses_and_gradients_are_those_of_the_definition(name, backend, mode):
+    net = make(name, backend)
     images, columns, candidates = batch(mode)
     plain = Transcription(net)
     wanted, gradients = plain.loss(images.double().numpy(), columns.numpy(), candidates.numpy())
@@ -109,10 +109,10 @@ def test_losses_and_gradients_are_those_of_the_definition(name, kernels, mode):
         assert_close(layer.bias.grad, gradient.bias, "biases")
 
 
-@pytest.mark.parametrize("kernels", ["torch", "numba"])
+@pytest.mark.parametrize("backend", ["torch", "numba"])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_scores_are_those_of_the_definition(name, kernels):
-    net = make(name, kernels)
+def test_scores_are_those_of_the_definition(name, backend):
+    net = make(name, backend)
     images, _, candidates = batch("all")
     wanted = Transcription(net).scores(images.double().numpy(), candidates.numpy())
     layers = net.layer_scores(images)

@@ -71,7 +71,7 @@ def test_a_training_resumed_from_its_checkpoint_continues_bit_for_bit(
 def test_growth_and_resumption_commute(algorithm, grown, digits, tmp_path):
     x, y = digits
     start = torch.isin(y, torch.tensor([0, 1]))
-    options = {} if algorithm == "bp" else {"candidates": "current"}
+    options = {} if algorithm == "bp" else {"contrast_with": "current"}
     if algorithm == "disjoint":
         net = Network(64, hidden=(60, 60), k=5, gate="disjoint", classes=(0, 1), **options)
     else:

@@ -76,7 +76,7 @@ class Transcription:
         return looks
 
     def respond(self, layer: Layer, seen: Vector, label: int) -> Look:
-        """Give one layer's answer to what it sees."""
+        """Return one layer's answer to what it sees."""
         config = self.config
         width = len(layer.bias)
         drive = seen @ layer.weight + layer.bias
@@ -115,12 +115,12 @@ class Transcription:
         }[self.config.norm]
 
     def scale(self, number: int) -> float:
-        """Give what an FFA layer's energy is multiplied by."""
+        """Return what an FFA layer's energy is multiplied by."""
         scale = self.config.scale
         return 1 / self.config.hidden[number] if scale == "mean" else scale
 
     def scores(self, images: Vector, candidates: Vector) -> Vector:
-        """Give (layers, batch, candidates): the goodness that predictions compare."""
+        """Return (layers, batch, candidates): the goodness that predictions compare."""
         scores = np.full((len(self.layers), *candidates.shape), -np.inf)
         for b, c, looks in self.every(images, candidates):
             for number, look in enumerate(looks):
@@ -144,7 +144,7 @@ class Transcription:
         ]
 
     def probability(self, number: int, look: Look) -> tuple[float, list[float]]:
-        """Give p of one look, and how it changes with each of its energies."""
+        """Return p of one look, and how it changes with each of its energies."""
         config = self.config
         if config.algorithm == "ffa":
             p = 1 / (1 + np.exp(config.theta - self.scale(number) * look.energies[0]))
@@ -160,7 +160,7 @@ class Transcription:
     def loss(
         self, images: Vector, columns: Vector, candidates: Vector
     ) -> tuple[float, list[Gradient]]:
-        """Give the loss of a batch and its gradient; no gradient passes from layer to layer."""
+        """Return the loss of a batch and its gradient; no gradient passes from layer to layer."""
         looks = self.every(images, candidates)
         if self.config.coupling == "product":
             groups = [list(range(len(self.layers)))]
@@ -183,7 +183,7 @@ class Transcription:
         candidates: Vector,
         gradients: list[Gradient],
     ) -> float:
-        """Give the cross-entropy of the product of a group's goodness, with its activity term."""
+        """Return the cross-entropy of the product of a group's goodness, with its activity term."""
         config = self.config
         is_positive = [bool(candidates[b, c] == columns[b]) for b, c, _ in looks]
         positives = max(sum(is_positive), 1)
@@ -191,14 +191,14 @@ class Transcription:
         floor = 0.0
         if len(group) > 1 or config.coupling == "product":
             floor = max(config.clamp, 1e-7)
-        surprise, activity = 0.0, 0.0
+        bce, activity = 0.0, 0.0
         by_goodness: list[list[float]] = []
         for (_, _, stack), positive in zip(looks, is_positive, strict=True):
             ps = [self.probability(n, stack[n])[0] for n in group]
             product = np.prod(ps)
             right = product if positive else 1 - product
             clipped = min(max(right, floor), 1 - floor)
-            surprise += -np.log(clipped) / len(looks)
+            bce += -np.log(clipped) / len(looks)
             slope = 0.0 if clipped != right else (-1 if positive else 1) / right / len(looks)
             by_goodness.append([slope * np.prod(ps[:n] + ps[n + 1 :]) for n in range(len(ps))])
             for n in group:
@@ -206,12 +206,12 @@ class Transcription:
                 activity += stack[n].activity / share / len(group)
         push = np.exp(-config.alpha * activity)
         if config.activity == "none":
-            loss, by_surprise, by_activity = surprise, 1.0, 0.0
+            loss, by_surprise, by_activity = bce, 1.0, 0.0
         elif config.activity == "multiply":
-            loss, by_surprise = surprise * (1 + push), 1 + push
-            by_activity = -config.alpha * push * surprise
+            loss, by_surprise = bce * (1 + push), 1 + push
+            by_activity = -config.alpha * push * bce
         else:
-            loss, by_surprise, by_activity = surprise + push, 1.0, -config.alpha * push
+            loss, by_surprise, by_activity = bce + push, 1.0, -config.alpha * push
         for (_, _, stack), positive, slopes in zip(looks, is_positive, by_goodness, strict=True):
             share = positives if positive else negatives
             for n, slope in zip(group, slopes, strict=True):

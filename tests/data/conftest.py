@@ -110,7 +110,7 @@ class Toy:
         return {name: gzip.compress(c, mtime=0) for name, c in self.contents.items()}
 
     def entry(self, *sources: Source, sums: bool = True, **changes: object) -> Entry:
-        """Give the entry; without ``sums`` only its structure can be verified."""
+        """Return the entry; without ``sums`` only its structure can be verified."""
         files = [
             File(name, array.shape, hashlib.sha256(self.contents[name]).hexdigest() * sums)
             for name, array in self.arrays.items()

@@ -137,7 +137,7 @@ def draw_gate(rng: np.random.Generator, labels: int, half: int, share: int) -> G
 def draw_latent(
     rng: np.random.Generator, candidates: np.ndarray, half: int, gate: Gate | None, k: int
 ) -> Winners:
-    """Give each example and candidate k distinct winners a half, the label's own when gated."""
+    """Return each example and candidate k distinct winners a half, the label's own when gated."""
     index = np.zeros((*candidates.shape, 2 * k), np.int64)
     for b, c in np.ndindex(*candidates.shape):
         for side in range(2):
@@ -150,7 +150,7 @@ def draw_latent(
 
 
 def leaf(values: np.ndarray, strided: bool) -> Tensor:
-    """Give a float32 tensor to differentiate by; ``strided`` ones are not contiguous in memory."""
+    """Return a float32 tensor to differentiate by; ``strided`` ones are not contiguous."""
     tensor = torch.tensor(values, dtype=torch.float32)
     if strided:
         tensor = torch.stack([tensor, -tensor], dim=-1).transpose(0, 1).contiguous()
@@ -160,7 +160,7 @@ def leaf(values: np.ndarray, strided: bool) -> Tensor:
 
 
 def differentiate(question: Question, answer: Answer) -> list[Tensor]:
-    """Give the gradients of a fixed mixture of what the loss looks at, where a label is."""
+    """Return the gradients of a fixed mixture of what the loss looks at, where a label is."""
     valid = (question.candidates >= 0).float()
     rng = np.random.default_rng(9)
     by_energy = torch.tensor(rng.normal(size=answer.energy.shape), dtype=torch.float32)

@@ -226,7 +226,7 @@ def test_auto_picks_numba_on_a_cpu_and_torch_elsewhere():
 
 
 def test_unknown_backends_and_wrong_devices_are_refused_in_a_line():
-    with pytest.raises(ConfigurationError, match="unknown kernels 'nunba'; did you mean 'numba'"):
+    with pytest.raises(ConfigurationError, match="unknown backend 'nunba'; did you mean 'numba'"):
         kernels.get("nunba", CPU)
     with pytest.raises(ConfigurationError, match="run on a CPU, not on meta"):
         kernels.get("numba", torch.device("meta"))
@@ -243,24 +243,26 @@ def test_warming_up_a_second_time_is_quick():
 def test_draw_back_adds_a_pull_towards_the_anchor(pulled, turned, compiled):
     rng = np.random.default_rng(0)
     whole = rng.integers(-9, 9, (5, 37, 11)).astype(np.float32)  # small integers: sums are exact
-    grad, stiffness, weight, anchor, pull = torch.from_numpy(whole)
-    wanted = grad + stiffness * (weight - anchor) + (pull if pulled else 0)
-    others = stiffness.clone(), weight.clone(), anchor.clone(), pull.clone()
-    tensors = [grad, stiffness, weight, anchor, *([pull] if pulled else [])]
+    grad, curvature, weight, anchor, offset = torch.from_numpy(whole)
+    wanted = grad + curvature * (weight - anchor) + (offset if pulled else 0)
+    others = curvature.clone(), weight.clone(), anchor.clone(), offset.clone()
+    tensors = [grad, curvature, weight, anchor, *([offset] if pulled else [])]
     tensors = [tensor.T if turned else tensor for tensor in tensors]
-    kernels.draw_back(*tensors, compiled=compiled)
+    kernels.add_quadratic_gradient(*tensors, compiled=compiled)
     assert torch.equal(grad, wanted)
-    assert all(map(torch.equal, others, (stiffness, weight, anchor, pull)))
+    assert all(map(torch.equal, others, (curvature, weight, anchor, offset)))
 
 
 def test_draw_back_leaves_other_shapes_and_kinds_to_torch():
     grad = torch.zeros(4)
     one, weight = torch.ones(1), torch.ones(4, requires_grad=True)
-    kernels.draw_back(grad, one, weight, torch.zeros(4), compiled=True)
+    kernels.add_quadratic_gradient(grad, one, weight, torch.zeros(4), compiled=True)
     assert torch.equal(grad, torch.ones(4))
     assert not grad.requires_grad
     half = torch.ones(4, dtype=torch.float16)
-    kernels.draw_back(half, half.clone(), half.clone(), torch.zeros_like(half), compiled=True)
+    kernels.add_quadratic_gradient(
+        half, half.clone(), half.clone(), torch.zeros_like(half), compiled=True
+    )
     assert torch.equal(half, torch.full_like(half, 2))
 
 
@@ -271,7 +273,7 @@ def test_numba_leaves_torchs_number_of_threads_as_it_is(threads):
 import torch
 torch.set_num_threads({threads})
 from sffa import Network
-Network(4, hidden=(20,), k=3, classes=range(2), kernels="numba").scores(torch.ones(3, 4))
+Network(4, hidden=(20,), k=3, classes=range(2), backend="numba").scores(torch.ones(3, 4))
 print(torch.get_num_threads())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

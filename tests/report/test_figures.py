@@ -18,8 +18,8 @@ from sffa.report import figures
 from sffa.report.cells import cells
 from sffa.report.drawing import Drawing
 from sffa.report.records import read
-from sffa.report.vector import inline
-from sffa.report.vector import read as read_back
+from sffa.report.svg import inline
+from sffa.report.svg import read as read_back
 
 
 def all_drawings() -> list[Drawing]:

@@ -11,8 +11,8 @@ import pytest
 from tests.report import made
 
 from sffa.report import figures, render, write
-from sffa.report.embed import script_safe
-from sffa.report.looks import dynamics
+from sffa.report.network_report import dynamics
+from sffa.report.page_data import script_safe
 
 NASTY = "<script>alert('x')</script>\"'&{{7*7}}"
 

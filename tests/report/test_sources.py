@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from sffa.errors import DataError
 from sffa.report.sources import drawings, gather
 from sffa.study import Record, Store
-from sffa.study.csv_file import export_csv
+from sffa.study.store.csv_file import export_csv
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ COMMAND = Path(__file__).with_name("command.py")
 # 24 runs of some tenths of a second: static and continual, two algorithms, four seeds.
 GRID = (
     *("reproduce", "quick", "--algorithms", "bp,sffa", "--seeds", "0-3"),
-    *("--set", "kernels=torch", "--threads", "1"),
+    *("--set", "backend=torch", "--threads", "1"),
 )
 SIZE = 24
 
@@ -34,7 +34,7 @@ TINY: dict[str, Any] = {
     "hidden": [40],
     "network": {"k": 5},
     "holdout": 200,
-    "kernels": "torch",
+    "backend": "torch",
 }
 
 
@@ -109,13 +109,13 @@ def invoke(*arguments: str | Path) -> str:
 
 
 def said_before(error: pytest.ExceptionInfo[BaseException]) -> str:
-    """Give what the command had said when it raised."""
+    """Return what the command had said when it raised."""
     return "".join(error.value.__notes__)
 
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Give an empty folder to be in, and put back what runs in this process change."""
+    """Return an empty folder to be in, and put back what runs in this process change."""
     monkeypatch.chdir(tmp_path)
     threads = torch.get_num_threads()
     yield tmp_path
@@ -124,7 +124,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
-    """Give the records of the 24-run grid when nothing happens to it."""
+    """Return the records of the 24-run grid when nothing happens to it."""
     folder = tmp_path_factory.mktemp("undisturbed")
     code, said = complete(*GRID, "--executor", "serial", "--store", "s.sqlite", cwd=folder)
     assert code == 0, said

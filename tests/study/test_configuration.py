@@ -19,7 +19,7 @@ def test_the_hash_ignores_the_seed_and_nothing_else() -> None:
         "holdout": 100,
         "negatives": "hard",
         "schedule": "greedy",
-        "kernels": "numba",
+        "backend": "numba",
         "batch_size": 128,
         "dataset": "mnist",
         "algorithm": "ffa",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sffa.errors import ConfigurationError
-from sffa.study import Grid, Study, read_sweep, studies
+from sffa.study import Grid, Study, read_study_file, studies
 from sffa.study.grid import Override, seeds
 
 
@@ -81,7 +81,7 @@ def test_any_field_can_be_swept_and_overridden(tmp_path: Path) -> None:
         set = { negatives = "none", network = {} }
         """
     )
-    study = read_sweep(path)
+    study = read_study_file(path)
     assert study.name == "widths"
     with pytest.raises(ConfigurationError, match="has no option 'alpha'"):
         study.runs()
@@ -107,7 +107,7 @@ def test_a_sweep_takes_options_without_prefix_and_knows_a_stream(tmp_path: Path)
         set = { gate = 0.5 }
         """
     )
-    runs = read_sweep(path).runs()
+    runs = read_study_file(path).runs()
     assert {run.key.seed for run in runs} == {3}
     assert {run.values["scenario"] for run in runs} == {"class"}
     found = [(run.values["options"]["replay.capacity"], run.values["network"]) for run in runs]
@@ -126,7 +126,7 @@ def test_a_sweep_does_not_take_the_name_of_a_study(tmp_path: Path) -> None:
     path = tmp_path / "rq2.toml"
     path.write_text("[base]\ndataset = 'digits'")
     with pytest.raises(ConfigurationError, match="'rq2' is a study of sffa's own"):
-        read_sweep(path)
+        read_study_file(path)
 
 
 def test_cells_that_an_override_makes_equal_are_run_once() -> None:
@@ -142,12 +142,12 @@ def test_a_sweep_file_with_an_unknown_key_names_its_nearest_neighbour(tmp_path: 
     path = tmp_path / "x.toml"
     path.write_text("sedes = '0'")
     with pytest.raises(ConfigurationError, match="'sedes'; did you mean 'seeds'"):
-        read_sweep(path)
+        read_study_file(path)
     path.write_text("= 1")
     with pytest.raises(ConfigurationError, match="is not TOML"):
-        read_sweep(path)
+        read_study_file(path)
     with pytest.raises(ConfigurationError, match="cannot read"):
-        read_sweep(tmp_path / "absent.toml")
+        read_study_file(tmp_path / "absent.toml")
 
 
 @pytest.mark.parametrize("text", ["a", "1-", "3-1", "", "-4"])
@@ -158,7 +158,7 @@ def test_seeds_that_cannot_be_read_are_an_error(text: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(Path("studies").glob("*.toml")), ids=lambda p: p.stem)
 def test_the_studies_kept_with_the_project_can_be_read(path: Path) -> None:
-    study = read_sweep(path)
+    study = read_study_file(path)
     assert study.name == path.stem
     assert study.runs()
 
@@ -190,7 +190,7 @@ def test_sweeps_that_would_run_nothing_or_other_seeds_are_refused(
 ) -> None:
     (tmp_path / "s.toml").write_text(text)
     with pytest.raises(ConfigurationError):
-        read_sweep(tmp_path / "s.toml")
+        read_study_file(tmp_path / "s.toml")
 
 
 @pytest.mark.parametrize("filters", [{"dataset": ["mnist"]}, {"scenario": ["static"]}])

@@ -152,7 +152,7 @@ def test_options_that_do_not_go_together_are_one_line(home: Path) -> None:
 def test_the_live_view_tells_done_running_failed_and_remaining() -> None:
     from rich.console import Console
 
-    from sffa.cli.live import LiveView
+    from sffa.cli.progress_view import LiveView
 
     runs = studies("rq2")[0].runs()[:6]
     seen = Console(record=True, width=120, file=io.StringIO())

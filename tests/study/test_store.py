@@ -12,7 +12,7 @@ import pytest
 from tests.study.conftest import result_of, tiny
 
 from sffa.study import Run, Store, StoreError
-from sffa.study.owner import is_gone, new_owner
+from sffa.study.store.owner import is_gone, new_owner
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def reliability(probability: Floats, right: NDArray[np.bool_], bins: int = 15) -
 
 @torch.no_grad()
 def probabilities(network: Learner, x: Tensor | Array) -> Tensor:
-    """Give the mean over layers of the probability that each label is right (N, classes)."""
+    """Return the mean over layers of the probability that each label is right (N, classes)."""
     net = forward_forward(network)
     blocks = []
     for start in range(0, len(x), BLOCK):

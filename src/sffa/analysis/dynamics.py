@@ -46,7 +46,7 @@ class Path:
 
 
 def factors(positive: float, negative: float) -> tuple[float, float]:
-    """Give R = I/E and S = 1/(E + I).
+    """Return R = I/E and S = 1/(E + I).
 
     >>> factors(1.0, 3.0)
     (3.0, 0.25)
@@ -59,7 +59,7 @@ def factors(positive: float, negative: float) -> tuple[float, float]:
 
 
 def step(positive: float, negative: float, alpha: float) -> tuple[float, float]:
-    """Give the energies after one update, as the paper's recurrence has them (eq. 10)."""
+    """Return the energies after one update, as the paper's recurrence has them (eq. 10)."""
     ratio, inverse = factors(positive, negative)
     grown = (1 + 2 * alpha * ratio * inverse) ** 2 * positive
     shrunk = (1 - 2 * alpha * inverse) ** 2 * negative
@@ -67,19 +67,19 @@ def step(positive: float, negative: float, alpha: float) -> tuple[float, float]:
 
 
 def direction(positive: float, negative: float, alpha: float) -> float:
-    """Give the slope ΔI/ΔE of an update (eq. 15): −(1 − αS)/(1 + αRS); −1 in the limit αS → 0."""
+    """Return the slope ΔI/ΔE of an update (eq. 15): −(1 − αS)/(1 + αRS); −1 in the limit αS → 0."""
     ratio, inverse = factors(positive, negative)
     return -(1 - alpha * inverse) / (1 + alpha * ratio * inverse)
 
 
 def gained_activity(positive: float, negative: float, alpha: float) -> float:
-    """Give what an update adds to E + I: 4α²S²I(1 + R), never negative (eq. 13)."""
+    """Return what an update adds to E + I: 4α²S²I(1 + R), never negative (eq. 13)."""
     ratio, inverse = factors(positive, negative)
     return 4 * alpha**2 * inverse**2 * negative * (1 + ratio)
 
 
 def goodness_rises(positive: float, negative: float, alpha: float) -> bool:
-    """Tell whether an update raises the goodness: exactly if αS(1 − R) < 1.
+    """Whether an update raises the goodness: exactly if αS(1 − R) < 1.
 
     The paper's condition 2αS < 1 is sufficient; case A starts outside it.
     """
@@ -101,7 +101,7 @@ def simulate(positive: float, negative: float, alpha: float = ALPHA, steps: int 
 
 
 def closed_gradient(weight: Tensor, x: Tensor, activation: Activation = "relu") -> Tensor:
-    """Give the gradient (inputs, neurons) of −log p of one layer, positive neurons first.
+    """Return the gradient (inputs, neurons) of −log p of one layer, positive neurons first.
 
     Positive neurons: −2RS·h·f'·x; negative ones: 2S·h·f'·x (eqs. 5 and 7).
     """
@@ -116,7 +116,7 @@ def closed_gradient(weight: Tensor, x: Tensor, activation: Activation = "relu") 
 
 
 def autograd_gradient(weight: Tensor, x: Tensor, activation: Activation = "relu") -> Tensor:
-    """Give the same gradient as `closed_gradient`, as automatic differentiation finds it."""
+    """Return the same gradient as `closed_gradient`, as automatic differentiation finds it."""
     leaf = weight.detach().clone().requires_grad_()
     positive, negative = _energies(leaf, x, activation)
     loss = -(positive / (positive + negative)).log()
@@ -155,7 +155,7 @@ def _energies(weight: Tensor, x: Tensor, activation: Activation) -> tuple[Tensor
 
 
 def _value_and_slope(drive: Tensor, activation: Activation) -> tuple[Tensor, Tensor]:
-    """Give f(z) and f'(z)."""
+    """Return f(z) and f'(z)."""
     if activation not in _FUNCTIONS:
         raise ConfigurationError(
             f"unknown activation '{activation}' (known: {', '.join(_FUNCTIONS)})"

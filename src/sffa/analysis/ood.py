@@ -42,7 +42,7 @@ def familiarity(network: Learner, x: Tensor | Array, score: str = "goodness") ->
 
 @torch.no_grad()
 def familiarities(network: Learner, x: Tensor | Array) -> dict[str, Floats]:
-    """Give every score of inputs (N,), from one label scan.
+    """Return every score of inputs (N,), from one label scan.
 
     ``goodness``: of the best label; ``margin``: what the best label has over the second;
     ``energy``: all the activity under the best label, summed over layers.
@@ -56,7 +56,7 @@ def familiarities(network: Learner, x: Tensor | Array) -> dict[str, Floats]:
 
 
 def _block(network: Network, x: Tensor | Array) -> Tensor:
-    """Give the scores of one block (scores, examples), in the order of ``SCORES``."""
+    """Return the scores of one block (scores, examples), in the order of ``SCORES``."""
     responses = list(network.scan(x, network.candidates(len(x), None)))
     goodness = torch.stack(
         [

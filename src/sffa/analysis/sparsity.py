@@ -33,7 +33,7 @@ class Sparsity:
 
 
 def hoyer(latent: Tensor) -> Tensor:
-    """Give Hoyer's sparsity along the last axis: 1 for one active neuron, 0 for equal ones.
+    """Return Hoyer's sparsity along the last axis: 1 for one active neuron, 0 for equal ones.
 
     ``(√n − ‖h‖₁/‖h‖₂)/(√n − 1)``; a latent that is zero everywhere counts as sparse: 1.
 

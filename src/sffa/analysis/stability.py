@@ -31,7 +31,7 @@ class Trace:
     updates_per_epoch: int
 
     def rises(self, window: int = WINDOW) -> Floats:
-        """Give how far each loss lies above the median of the ``window`` before it; zero at first.
+        """Return how far each loss lies above the median of the ``window`` before; zero at first.
 
         >>> loss = np.where(np.arange(100) == 80, 2.0, 1.0)
         >>> float(Trace(loss, loss, 10).rises().max())
@@ -42,7 +42,7 @@ class Trace:
         return rises
 
     def spikes(self, window: int = WINDOW, factor: float = SPIKE) -> NDArray[np.int64]:
-        """Give the updates whose loss exceeds ``factor`` times the median of the ``window`` before.
+        """Return the updates whose loss exceeds ``factor`` times the ``window``'s median before.
 
         This is relative: the smaller the loss, the more of its spikes are the chance of a batch.
 
@@ -54,7 +54,7 @@ class Trace:
         return np.flatnonzero(above) + window
 
     def _medians(self, window: int) -> Floats:
-        """Give the median of the ``window`` updates before each update that has as many."""
+        """Return the median of the ``window`` updates before each update that has as many."""
         if len(self.loss) <= window:
             return np.zeros(0)
         before = np.lib.stride_tricks.sliding_window_view(self.loss, window)[:-1]
@@ -84,8 +84,8 @@ def trace(
         chunks = torch.split(order, batch_size)
         batches = len(chunks)
         for chosen in chunks:
-            surprise, activity = _update(trainer, network, examples[chosen], labels[chosen])
-            losses.append(surprise)
+            bce, activity = _update(trainer, network, examples[chosen], labels[chosen])
+            losses.append(bce)
             activities.append(activity)
         if on_epoch is not None:
             on_epoch(epoch + 1, float(torch.stack(losses[-batches:]).mean()))
@@ -103,20 +103,20 @@ def _update(trainer: Trainer, network: Network, x: Tensor, y: Tensor) -> tuple[T
     target = pairs == column[:, None]
     trainer.optimizer.zero_grad(set_to_none=True)
     total = torch.zeros(())
-    surprises, activities = [], []
+    losses_, activities = [], []
     for layer, response in zip(network.layers, network.scan(x, pairs), strict=True):
-        surprise = _surprise(layer.goodness, response, target)  # type: ignore[arg-type]
+        bce = _bce(layer.goodness, response, target)  # type: ignore[arg-type]
         activity = total_activity(response, target, pairs >= 0)
-        total = total + with_activity(network.config, surprise, activity)
-        surprises.append(surprise.detach())
+        total = total + with_activity(network.config, bce, activity)
+        losses_.append(bce.detach())
         activities.append(activity.detach())
     total.backward()  # type: ignore[no-untyped-call]
     trainer.optimizer.step()
-    return torch.stack(surprises).sum(), torch.stack(activities).mean()
+    return torch.stack(losses_).sum(), torch.stack(activities).mean()
 
 
-def _surprise(goodness: Goodness, response: Response, target: Tensor) -> Tensor:
-    return goodness.surprise(response.energies, target).mean()
+def _bce(goodness: Goodness, response: Response, target: Tensor) -> Tensor:
+    return goodness.bce(response.energies, target).mean()
 
 
 def compare(

@@ -23,7 +23,7 @@ class Surface:
 
 
 def ffa_surface(limit: float = 6.0, points: int = 61) -> Surface:
-    """Give sigmoid(activity − θ) over activity (x) and threshold θ (y), both from 0 to ``limit``.
+    """Return sigmoid(activity − θ) over activity (x) and threshold θ (y), both from 0 to ``limit``.
 
     >>> round(float(ffa_surface(limit=2.0, points=3).p[2, 0]), 3)  # the paper's θ = 2, at rest
     0.119
@@ -34,7 +34,7 @@ def ffa_surface(limit: float = 6.0, points: int = 61) -> Surface:
 
 
 def sffa_surface(limit: float = 1.0, points: int = 61, epsilon: float = 1e-9) -> Surface:
-    """Give p(E, I) over the positive (x) and the negative (y) energy, both from 0 to ``limit``.
+    """Return p(E, I) over the positive (x) and the negative (y) energy, both from 0 to ``limit``.
 
     >>> sffa_surface(points=3).p[0, 1:], sffa_surface(points=3).p[0, 0]
     (array([1., 1.]), np.float64(0.5))

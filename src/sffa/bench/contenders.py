@@ -104,11 +104,11 @@ def _fflib(shape: Shape) -> Contender:
 
 CONTENDERS: dict[str, Callable[[Shape], Contender]] = {
     "backprop": lambda shape: _network("bp", shape),
-    "sffa": lambda shape: _network("sffa", shape, kernels="numba"),
-    "sffa, gate 0.3": lambda shape: _network("sffa", shape, kernels="numba", gate=0.3),
-    "sffa, disjoint gate": lambda shape: _network("sffa", shape, kernels="numba", gate="disjoint"),
-    "sffa, pairs": lambda shape: _network("sffa", shape, "uniform", kernels="numba"),
-    "sffa, torch kernels": lambda shape: _network("sffa", shape, kernels="torch"),
+    "sffa": lambda shape: _network("sffa", shape, backend="numba"),
+    "sffa, gate 0.3": lambda shape: _network("sffa", shape, backend="numba", gate=0.3),
+    "sffa, disjoint gate": lambda shape: _network("sffa", shape, backend="numba", gate="disjoint"),
+    "sffa, pairs": lambda shape: _network("sffa", shape, "uniform", backend="numba"),
+    "sffa, torch kernels": lambda shape: _network("sffa", shape, backend="torch"),
     "sffa, plain": _plain,
     "ffa": lambda shape: _network("ffa", shape),
     "ffa, pairs": lambda shape: _network("ffa", shape, "uniform"),

@@ -83,7 +83,7 @@ def _interleave(
 
 
 def peak_memory(name: str, shape: Shape, steps: int = 3) -> float:
-    """Give how many megabytes a contender's training adds at its peak, in a process of its own."""
+    """Return the megabytes a contender's training adds at its peak, in a process of its own."""
     order = json.dumps({"name": name, "shape": asdict(shape), "steps": steps})
     done = subprocess.run(
         [sys.executable, "-m", "sffa.bench.measure", order],

@@ -34,7 +34,7 @@ class PlainSFFA(nn.Module):
         return h * torch.zeros_like(h).scatter_(1, best, 1.0)
 
     def passes(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Give goodness and mean activity (layers, batch, labels), a pass for every label."""
+        """Return goodness and mean activity (layers, batch, labels), a pass for every label."""
         goodness, activity = [], []
         for code in self.codes:
             seen = torch.cat([x, code.expand(len(x), -1)], dim=1)
@@ -54,15 +54,15 @@ class PlainSFFA(nn.Module):
         return torch.stack(goodness, dim=2), torch.stack(activity, dim=2)
 
     def loss(self, x: Tensor, y: Tensor) -> Tensor:
-        """Give the sum over layers of cross-entropy times the activity term."""
+        """Return the sum over layers of cross-entropy times the activity term."""
         goodness, activity = self.passes(x)
         target = nn.functional.one_hot(y, len(self.codes)).bool()
         right = torch.where(target, goodness, 1 - goodness).clamp(1e-4, 1 - 1e-4)
-        surprise = -right.log().mean(dim=(1, 2))
+        bce = -right.log().mean(dim=(1, 2))
         total = activity[:, target].mean(1) + activity[:, ~target].mean(1)
-        return (surprise * (1 + torch.exp(-self.alpha * total))).sum()
+        return (bce * (1 + torch.exp(-self.alpha * total))).sum()
 
     @torch.no_grad()
     def predict(self, x: Tensor) -> Tensor:
-        """Give the label of the largest mean goodness."""
+        """Return the label of the largest mean goodness."""
         return self.passes(x)[0].mean(dim=0).argmax(dim=1)

@@ -20,7 +20,7 @@ from sffa.data import load as load_data
 from sffa.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from sffa.report.looks import Look, Rows, Subjects
+    from sffa.report.network_report import Look, Rows, Subjects
 
 app = typer.Typer(help="Look into networks: numbers and figures.", no_args_is_help=True)
 
@@ -44,17 +44,17 @@ FIGURES = Path("figures")
 @app.command()
 def surfaces(out: Out = FIGURES, as_json: AsJson = False) -> None:
     """Draw the probability functions of FFA and SFFA."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
-    _deliver(looks.surfaces(), out, as_json)
+    _deliver(network_report.surfaces(), out, as_json)
 
 
 @app.command()
 def dynamics(out: Out = FIGURES, as_json: AsJson = False) -> None:
     """Simulate updates on one sample: closed forms, and layers that really learn."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
-    _deliver(looks.dynamics(), out, as_json)
+    _deliver(network_report.dynamics(), out, as_json)
 
 
 @app.command()
@@ -69,10 +69,10 @@ def sparsity(
     as_json: AsJson = False,
 ) -> None:
     """Count active neurons and measure the Hoyer score, beside the paper's."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, seed, threads, data_dir)
-    _deliver(looks.sparsity(subjects), out, as_json)
+    _deliver(network_report.sparsity(subjects), out, as_json)
 
 
 @app.command()
@@ -86,10 +86,10 @@ def usage(
     as_json: AsJson = False,
 ) -> None:
     """Follow each neuron: its activity, its class, whether it is dead or saturated."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, 0, threads, data_dir)
-    _deliver(looks.usage(subjects), out, as_json)
+    _deliver(network_report.usage(subjects), out, as_json)
 
 
 @app.command()
@@ -101,11 +101,11 @@ def layers(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give the accuracy of each layer alone, and of the first layers together."""
-    from sffa.report import looks
+    """Return the accuracy of each layer alone, and of the first layers together."""
+    from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, 0, threads, data_dir)
-    _deliver(([], looks.layers(subjects)), FIGURES, as_json)
+    _deliver(([], network_report.layers(subjects)), FIGURES, as_json)
 
 
 @app.command()
@@ -119,10 +119,10 @@ def calibration(
     as_json: AsJson = False,
 ) -> None:
     """Compare the goodness, as a probability, with how often it is right."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, 0, threads, data_dir)
-    _deliver(looks.calibration(subjects), out, as_json)
+    _deliver(network_report.calibration(subjects), out, as_json)
 
 
 @app.command()
@@ -138,10 +138,10 @@ def ood(
     as_json: AsJson = False,
 ) -> None:
     """Tell foreign inputs from familiar ones by their goodness."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, seed, threads, data_dir)
-    _deliver(looks.ood(subjects, _foreign(against, subjects, data_dir)), out, as_json)
+    _deliver(network_report.ood(subjects, _foreign(against, subjects, data_dir)), out, as_json)
 
 
 @app.command()
@@ -157,11 +157,11 @@ def stability(
     as_json: AsJson = False,
 ) -> None:
     """Train a ReLU network with and without the activity term and compare the loss."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
     use_threads(threads)
     data = load_data(dataset, data_dir=data_dir)
-    _deliver(looks.stability(data, epochs, widths(hidden), lr, seed, _say), out, as_json)
+    _deliver(network_report.stability(data, epochs, widths(hidden), lr, seed, _say), out, as_json)
 
 
 @app.command("all")
@@ -180,20 +180,22 @@ def everything(
     as_json: AsJson = False,
 ) -> None:
     """Do all of it for some models."""
-    from sffa.report import looks
+    from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, seed, threads, data_dir)
     parts = [
-        looks.surfaces(),
-        looks.dynamics(),
-        looks.sparsity(subjects),
-        looks.usage(subjects),
-        ([], looks.layers(subjects)),
-        looks.calibration(subjects),
-        looks.ood(subjects, _foreign(against, subjects, data_dir)),
+        network_report.surfaces(),
+        network_report.dynamics(),
+        network_report.sparsity(subjects),
+        network_report.usage(subjects),
+        ([], network_report.layers(subjects)),
+        network_report.calibration(subjects),
+        network_report.ood(subjects, _foreign(against, subjects, data_dir)),
     ]
     if epochs:
-        parts.append(looks.stability(subjects.data, epochs, (1400, 1400), 1e-3, seed, _say))
+        parts.append(
+            network_report.stability(subjects.data, epochs, (1400, 1400), 1e-3, seed, _say)
+        )
     drawn = [drawing for some, _ in parts for drawing in some]
     _deliver((drawn, [row for _, rows in parts for row in rows]), out, as_json)
 
@@ -234,7 +236,7 @@ def _subjects(
     """Load the models and the test split of their dataset."""
     from sffa.analysis.latents import forward_forward
     from sffa.cli.train import check_fits
-    from sffa.report.looks import Subjects
+    from sffa.report.network_report import Subjects
 
     use_threads(threads)
     networks: dict[str, Network] = {}

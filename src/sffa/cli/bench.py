@@ -80,7 +80,7 @@ def bench(
 
 
 def _chosen(only: list[str] | None, console: Console) -> list[str]:
-    """Give the contenders asked for, the baseline always; a peer that is not installed is left."""
+    """Return the contenders asked for, the baseline always; peers not installed are left out."""
     for name in only or []:
         if name not in CONTENDERS:
             known = ", ".join(CONTENDERS)

@@ -34,8 +34,8 @@ from sffa.continual import METHODS, PAPER, ContinualConfig, Result, options_of, 
 from sffa.core import PRESETS, Learner, NetworkConfig, storage
 from sffa.data import Dataset, load
 from sffa.errors import ConfigurationError
+from sffa.extension import is_reference
 from sffa.files import replacing, write_text
-from sffa.own import is_own
 from sffa.report.cells import cells
 from sffa.report.figures import streams
 from sffa.report.records import read
@@ -75,7 +75,7 @@ def continual(
     tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
-    kernels: Annotated[str, typer.Option("--kernels", help="auto, torch or numba.")] = "auto",
+    backend: Annotated[str, typer.Option("--backend", help="auto, torch or numba.")] = "auto",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +95,7 @@ def continual(
         "batch_size": batch_size,
         "lr": lr,
         "hidden": widths(hidden),
-        "kernels": kernels,
+        "backend": backend,
     }
     methods = list(PAPER) if method == "all" else [method]
     algorithms = list(PRESETS) if algorithm == "all" else [algorithm]
@@ -108,7 +108,7 @@ def continual(
     if save is not None:
         _check_save(save, configs)
     data = load(configs[0].dataset, data_dir=data_dir)
-    if kernels != "torch" and any(PRESETS.get(config.algorithm) for config in configs):
+    if backend != "torch" and any(PRESETS.get(config.algorithm) for config in configs):
         prepare_kernels(console)
     records = [
         (len(configs) > 1 and _kept(config, out, console))
@@ -160,7 +160,7 @@ def _check_save(save: Path, configs: list[ContinualConfig]) -> None:
     """Refuse before hours of training what could not be kept after them."""
     if len(configs) > 1:
         raise ConfigurationError(f"--save {save} keeps one network, not those of {len(configs)}")
-    if is_own(configs[0].algorithm):
+    if is_reference(configs[0].algorithm):
         raise ConfigurationError(
             f"--save keeps networks of sffa's own, not of '{configs[0].algorithm}'"
         )
@@ -168,7 +168,7 @@ def _check_save(save: Path, configs: list[ContinualConfig]) -> None:
 
 
 def _about(config: ContinualConfig, data: Dataset, save: Path) -> dict[str, Any]:
-    """Give what a model file says of its data; in Domain IL a label is a place, not a class."""
+    """Return what a model file says of its data; in Domain IL a label is a place, not a class."""
     about = {
         "dataset": data.name,
         "source": source_of(config.dataset, save),
@@ -180,12 +180,12 @@ def _about(config: ContinualConfig, data: Dataset, save: Path) -> dict[str, Any]
 
 
 def _owner(option: str, method: str) -> str | None:
-    """Give the part of a method that has an option of that name."""
+    """Return the part of a method that has an option of that name."""
     return next((part for part in method.split("+") if option in options_of(part)), None)
 
 
 def _kept(config: ContinualConfig, out: Path, console: Console) -> dict[str, Any] | None:
-    """Give the record of a run that an earlier command finished, one of several that it was to do.
+    """Return the record of a run that an earlier command finished, one of several.
 
     So a comparison that was stopped goes on with the run it was stopped in.
     """
@@ -212,7 +212,7 @@ def _run(
     base = out / _name(config)
     board = open_board(tensorboard and tensorboard / _name(config), data)
     checkpoint = base.with_name(f"{base.name}.checkpoint.safetensors")
-    resumable = not is_own(config.algorithm)
+    resumable = not is_reference(config.algorithm)
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as progress, _interruptible() as asked:
@@ -253,7 +253,7 @@ def _run(
 
 @contextmanager
 def _interruptible() -> Iterator[list[int]]:
-    """Give a list that Ctrl-C puts something into; a second Ctrl-C interrupts at once."""
+    """Return a list that Ctrl-C puts something into; a second Ctrl-C interrupts at once."""
     asked: list[int] = []
 
     def ask(number: int, _: FrameType | None) -> None:
@@ -273,7 +273,7 @@ def _interruptible() -> Iterator[list[int]]:
 
 
 def dataset_name(dataset: str) -> str:
-    """Give a dataset's name, or the last part of its path."""
+    """Return a dataset's name, or the last part of its path."""
     return Path(dataset).stem if "/" in dataset else dataset
 
 

@@ -31,7 +31,7 @@ def evaluate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give the accuracy of a model: in all, by layer and by class."""
+    """Return the accuracy of a model: in all, by layer and by class."""
     if split not in ("test", "train"):
         raise ConfigurationError(f"--split is test or train, got '{split}'")
     use_threads(threads)

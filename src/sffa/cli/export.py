@@ -23,7 +23,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a model as an ONNX graph that scans all labels."""
-    from sffa.adapters import onnx
+    from sffa.integrations import onnx
 
     if out.suffix != ".onnx":
         raise ConfigurationError(f"the file to write must end in .onnx, got '{out.name}'")

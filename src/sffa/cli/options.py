@@ -15,7 +15,7 @@ from sffa.data import Dataset
 from sffa.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from sffa.adapters.tensorboard import Board as TensorBoard
+    from sffa.integrations.tensorboard import Board as TensorBoard
 
 DataDir = Annotated[
     Path | None,
@@ -55,7 +55,7 @@ def open_board(folder: Path | None, data: Dataset) -> TensorBoard | None:
     """Open a TensorBoard folder, if one was asked for, that looks at test examples."""
     if folder is None:
         return None
-    from sffa.adapters.tensorboard import Board as Open
+    from sffa.integrations.tensorboard import Board as Open
 
     return Open(folder, data.test.flat, data.test.y)
 
@@ -99,7 +99,7 @@ def use_threads(threads: int | None) -> None:
 
 
 def use_device(name: str) -> torch.device:
-    """Give the device of that name, or say why it cannot be used."""
+    """Return the device of that name, or say why it cannot be used."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)

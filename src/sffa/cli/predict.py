@@ -17,7 +17,7 @@ from sffa.cli.options import AsJson, Device, Threads, use_device, use_threads
 from sffa.core import Backprop, Network, load
 from sffa.core.storage import read
 from sffa.data import read_images
-from sffa.data.own_images import image_files
+from sffa.data.image_folder import image_files
 from sffa.errors import DataError
 
 
@@ -54,7 +54,7 @@ def _judge(
     x: np.ndarray[Any, Any],
     class_names: list[str] | None,
 ) -> list[dict[str, Any]]:
-    """Give each input's class, its score, and the score of each layer."""
+    """Return each input's class, its score, and the score of each layer."""
     labels = learner.predict(x)
     scores = learner.scores(x)
     results: list[dict[str, Any]] = []
@@ -109,7 +109,7 @@ def _arrays(path: Path) -> list[tuple[str, np.ndarray[Any, Any]]]:
 def _fitting(
     array: np.ndarray[Any, Any], shape: tuple[int, ...], name: str
 ) -> np.ndarray[Any, Any]:
-    """Give the array as (examples, features); a single example may come without its axis."""
+    """Return the array as (examples, features); a single example may come without its axis."""
     size = int(np.prod(shape))
     if array.shape == shape:
         array = array[None]

@@ -15,8 +15,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sffa.cli.live import LiveView, duration, wide_console
 from sffa.cli.options import DataDir
+from sffa.cli.progress_view import LiveView, duration, wide_console
 from sffa.data.directory import VARIABLE
 from sffa.errors import ConfigurationError
 from sffa.study import (
@@ -33,13 +33,13 @@ from sffa.study import (
     import_csv,
     make_executor,
     read_records,
-    read_sweep,
+    read_study_file,
     studies,
 )
 from sffa.study.compare import CELLS, shown, write_comparison
 from sffa.study.grid import seeds as read_seeds
 from sffa.study.sources import check_data, own_data, unavailable
-from sffa.study.sweep import settings
+from sffa.study.study_file import settings
 from sffa.study.threads import layout
 
 _DEFAULT_STORE = "runs/STUDY.sqlite"
@@ -133,7 +133,7 @@ def reproduce(
 
 
 def _studies(name: str) -> list[Study]:
-    return [read_sweep(name)] if name.endswith(".toml") else studies(name)
+    return [read_study_file(name)] if name.endswith(".toml") else studies(name)
 
 
 def _words(text: str | None) -> list[str] | None:
@@ -141,7 +141,7 @@ def _words(text: str | None) -> list[str] | None:
 
 
 def _asked(record: Record, kept: Sequence[list[str] | None], seeds: str | None) -> bool:
-    """Tell whether a record is of the datasets, scenarios, methods, algorithms and seeds named."""
+    """Whether a record is of the datasets, scenarios, methods, algorithms and seeds named."""
     named = zip(record.cell, kept, strict=True)
     return all(not words or part in words for part, words in named) and (
         not seeds or record.seed in read_seeds(seeds)

@@ -9,7 +9,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from sffa.cli.live import wide_console
+from sffa.cli.progress_view import wide_console
 from sffa.study import Store, StudyError, export_csv, import_csv, read_records
 
 if TYPE_CHECKING:

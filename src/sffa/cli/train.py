@@ -31,8 +31,8 @@ from sffa.core import Epoch, Learner, Trainer, make
 from sffa.core.storage import load_trainer, read, save
 from sffa.data import Dataset, load, names
 from sffa.errors import ConfigurationError
+from sffa.extension import is_reference
 from sffa.files import replacing, write_text
-from sffa.own import is_own
 
 
 def train(
@@ -87,7 +87,7 @@ def train(
     given: Settings = None,
     threads: Threads = None,
     device: Device = "cpu",
-    kernels: Annotated[str, typer.Option("--kernels", help="auto, torch or numba.")] = "auto",
+    backend: Annotated[str, typer.Option("--backend", help="auto, torch or numba.")] = "auto",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,14 +111,14 @@ def train(
     asked |= {"batch_size": batch_size} if batch_size else {}
     dataset = dataset or (resume and trained_on(resume, notes)) or "digits"
     data = load(dataset, data_dir=data_dir)
-    if is_own(algorithm):
+    if is_reference(algorithm):
         raise ConfigurationError(
             f"sffa train keeps networks of sffa's own, not of '{algorithm}'; use Trainer in Python"
         )
     if resume is None:
         options = settings(given)
         if algorithm != "bp":
-            options = {"kernels": kernels, **options}
+            options = {"backend": backend, **options}
         classes = range(data.classes)
         learner = make(algorithm, data.features, widths(hidden), classes, seed, **options)
         learner.standardise(data.mean, data.std)
@@ -126,7 +126,7 @@ def train(
         history: list[dict[str, Any]] = []
     else:
         trainer, history, algorithm = _resumed(resume, notes, data, str(where))
-    if algorithm != "bp" and where.type == "cpu" and kernels != "torch":
+    if algorithm != "bp" and where.type == "cpu" and backend != "torch":
         prepare_kernels(console)
     kept = {"algorithm": algorithm, "source": source_of(dataset, out), "begun": asked}
     run = _Run(console, trainer, data, out, kept, history, tensorboard)
@@ -213,7 +213,7 @@ class _Run:
             learning_curve(self.history, temporary)
 
     def notes(self) -> dict[str, Any]:
-        """Give what the model file says of its data and training."""
+        """Return what the model file says of its data and training."""
         return {
             **self.kept,
             "dataset": self.data.name,
@@ -223,7 +223,7 @@ class _Run:
         }
 
     def summary(self) -> dict[str, Any]:
-        """Give the metrics file's content."""
+        """Return the metrics file's content."""
         tests = [epoch["accuracy"]["test"] for epoch in self.history]
         return {
             "model": str(self.out),
@@ -247,7 +247,7 @@ def _resumed(
 
 
 def source_of(dataset: str, model: Path) -> str:
-    """Give what a model file calls its data: a known name, or a path from the file's folder."""
+    """Return what a model file calls its data: a known name, or a path from the file's folder."""
     name = dataset.removeprefix("split-")
     if name in names():
         return name
@@ -255,7 +255,7 @@ def source_of(dataset: str, model: Path) -> str:
 
 
 def trained_on(model: Path, notes: dict[str, Any]) -> str | None:
-    """Give the dataset that a model file names: a known name, or a path as seen from here."""
+    """Return the dataset that a model file names: a known name, or a path as seen from here."""
     source = notes.get("source") or notes.get("dataset")
     return str(model.parent / source) if source and source.startswith("./") else source
 

@@ -1,10 +1,10 @@
 """Learning over time: scenarios, streams, strategies, metrics and the loop."""
 
 from sffa.continual.config import ContinualConfig
-from sffa.continual.loop import Course, Stopped, make_learner, run
-from sffa.continual.methods import METHODS, PAPER, make_strategy, options_of
+from sffa.continual.loop import ContinualRun, Stopped, make_learner, run
 from sffa.continual.result import Result
-from sffa.continual.strategy import Clock, Combined, Strategy
+from sffa.continual.strategies.base import Clock, Combined, Strategy
+from sffa.continual.strategies.registry import METHODS, PAPER, make_strategy, options_of
 from sffa.continual.stream import Data, Experience, Stream
 from sffa.continual.views import Batch, View
 
@@ -15,7 +15,7 @@ __all__ = [
     "Clock",
     "Combined",
     "ContinualConfig",
-    "Course",
+    "ContinualRun",
     "Data",
     "Experience",
     "Result",

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sffa.continual.result import Result
-from sffa.continual.strategy import Strategy
+from sffa.continual.strategies.base import Strategy
 from sffa.core import Trainer, storage
 from sffa.errors import ConfigurationError, ModelFileError
 
 
 @dataclass
-class Position:
+class RunState:
     """Where a run stands: the next batch of the next epoch of an experience.
 
     ``entered`` tells whether its classes are met; ``seconds`` were spent on it before a stop.
@@ -32,7 +32,7 @@ def save(
     identity: dict[str, Any],
     trainer: Trainer,
     strategy: Strategy,
-    position: Position,
+    position: RunState,
     result: Result,
 ) -> None:
     """Write learner, optimiser, strategy, position and the result so far, whole or not at all."""
@@ -50,7 +50,7 @@ def save(
 
 def load(
     path: Path, identity: dict[str, Any], strategy: Strategy, result: Result
-) -> tuple[Trainer, Position]:
+) -> tuple[Trainer, RunState]:
     """Read a checkpoint of the same configuration into ``strategy`` and ``result``."""
     trainer, notes, extra = storage.load_run(path)
     if "continual" not in notes:
@@ -62,7 +62,7 @@ def load(
     result.experiences = notes["experiences"]
     result.seconds = notes["seconds"]
     result.peak_memory_mb = notes["peak_memory_mb"]
-    return trainer, Position(**notes["position"])
+    return trainer, RunState(**notes["position"])
 
 
 def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS
-from sffa.core.algorithms import check, preset_of
 from sffa.core.config import Seed, Strict, Widths
-from sffa.own import is_own
+from sffa.core.presets import check, preset_of
+from sffa.extension import is_reference
 
 Scenario = Literal["class", "domain", "task"]
 
@@ -54,9 +54,11 @@ class ContinualConfig(Strict):
     options: dict[str, bool | float | int | str | list[Any]] = Field(
         default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
     )
-    kernels: Literal["auto", "torch", "numba"] = Field(
+    backend: Literal["auto", "torch", "numba"] = Field(
         default="auto", description="backend of the forward-forward networks"
     )
+
+    renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
 
     @model_validator(mode="before")
     @classmethod
@@ -74,14 +76,14 @@ class ContinualConfig(Strict):
         if isinstance(options, dict):
             values = {**values, "options": _flat(options)}
         algorithm = str(values.get("algorithm", "sffa"))
-        known = algorithm in PRESETS or is_own(algorithm)
+        known = algorithm in PRESETS or is_reference(algorithm)
         preset = preset_of(algorithm) if known else None
         added = {} if preset is None else NETWORK[preset["algorithm"]]
         return {**values, "network": {**added, **values.get("network", {})}}
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        from sffa.continual.methods import make_strategy
+        from sffa.continual.strategies.registry import make_strategy
 
         check(self.algorithm, self.hidden, self.seed, self.network)
         make_strategy(self.parts, self.options)
@@ -94,7 +96,7 @@ class ContinualConfig(Strict):
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:
-    """Give ``{"ewc": {"strength": 1}}`` as ``{"ewc.strength": 1}``."""
+    """Return ``{"ewc": {"strength": 1}}`` as ``{"ewc.strength": 1}``."""
     flat: dict[str, Any] = {}
     for name, value in options.items():
         if isinstance(value, dict):

@@ -13,7 +13,7 @@ _BLOCK = 1024
 
 
 def evaluate(learner: Learner, stream: Stream) -> tuple[list[float], dict[int, float]]:
-    """Give the accuracy on each experience's test split and on each class, in percent.
+    """Return the accuracy on each experience's test split and on each class, in percent.
 
     In Class IL an example of a class not met is never right. In Task and Domain IL the question
     makes sense before the experience is met, so a copy of the learner meets the labels first.

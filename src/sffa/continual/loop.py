@@ -13,22 +13,22 @@ import psutil
 import torch
 
 from sffa.continual import checkpoint as checkpoint_room
-from sffa.continual.checkpoint import Position
+from sffa.continual.checkpoint import RunState
 from sffa.continual.config import ContinualConfig
 from sffa.continual.evaluation import evaluate
-from sffa.continual.methods import make_strategy
 from sffa.continual.result import Result
 from sffa.continual.step import protected_step
-from sffa.continual.strategy import Clock
+from sffa.continual.strategies.base import Clock
+from sffa.continual.strategies.registry import make_strategy
 from sffa.continual.stream import Data, Experience, Stream
 from sffa.continual.views import View
 from sffa.core import Learner, Trainer, make
-from sffa.core.algorithms import preset_of
-from sffa.core.growth import follow
+from sffa.core.growth import update_optimizer
+from sffa.core.presets import preset_of
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, SFFAError
+from sffa.extension import is_reference
 from sffa.memory import peak_mb, restart_peak
-from sffa.own import is_own
 
 OnExperience = Callable[[int, Result, Learner], object]
 OnBatch = Callable[[int, int], object]
@@ -69,7 +69,7 @@ def run(
     if isinstance(data, str | os.PathLike):
         raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
     restart_peak()
-    course = Course(config, data, None if checkpoint is None else Path(checkpoint))
+    course = ContinualRun(config, data, None if checkpoint is None else Path(checkpoint))
     if not course.result.rows:
         course.evaluate()
         _tell(on_experience, course)
@@ -80,7 +80,7 @@ def run(
     return course.result
 
 
-class Course:
+class ContinualRun:
     """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
 
     def __init__(self, config: ContinualConfig, data: Data, checkpoint: Path | None = None):
@@ -96,7 +96,7 @@ class Course:
             config.parts, config.options, seed=config.seed, batch_size=config.batch_size
         )
         self.strategy.check(self.stream)
-        self.position = Position()
+        self.position = RunState()
         self.result = Result(config, self.stream.chances)
         self.identity = {
             "config": config.model_dump(mode="json"),
@@ -104,7 +104,7 @@ class Course:
         }
         views = [self._view(experience) for experience in self.stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
-        if checkpoint is not None and is_own(config.algorithm):
+        if checkpoint is not None and is_reference(config.algorithm):
             raise ConfigurationError(
                 f"a checkpoint holds networks of sffa's own, not of '{config.algorithm}': run it "
                 "without"
@@ -131,7 +131,7 @@ class Course:
             self._epoch(experience, view, epoch, on_batch, started)
         self.strategy.after_experience(self.learner, experience)
         seconds = self.position.seconds + time.perf_counter() - started
-        self.position = Position(experience=experience.index + 1, steps=self.position.steps)
+        self.position = RunState(experience=experience.index + 1, steps=self.position.steps)
         self.evaluate()
         self.result.experiences.append(
             {
@@ -147,7 +147,7 @@ class Course:
     def _enter(self, experience: Experience) -> None:
         """Meet the classes; optimiser and strategy follow whatever grew."""
         growths = self.learner.add_classes(experience.labels, experience.task)
-        follow(self.trainer.optimizer, growths)
+        update_optimizer(self.trainer.optimizer, growths)
         self.strategy.grow(growths)
         self.strategy.before_experience(self.learner, experience)
         self.position.entered = True
@@ -215,7 +215,7 @@ class Course:
             path, self.identity, self.strategy, self.result
         )
         if preset_of(self.config.algorithm) is not None:
-            self.learner.kernels = self.config.kernels  # type: ignore[assignment]
+            self.learner.backend = self.config.backend  # type: ignore[assignment]
 
     def _stop(self, started: float) -> None:
         self.position.seconds += time.perf_counter() - started
@@ -239,7 +239,7 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     options: dict[str, Any] = dict(config.network)
     preset = preset_of(config.algorithm)
     if preset is not None:
-        options = {"kernels": config.kernels, **options}
+        options = {"backend": config.backend, **options}
         if {**preset, **options}.get("gate") == "disjoint":
             options = {"planned_classes": classes, **options}
     return make(config.algorithm, features, config.hidden, seed=config.seed, **options)
@@ -250,6 +250,6 @@ def _yes(answer: object) -> bool:
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
-def _tell(listener: OnExperience | None, course: Course) -> None:
+def _tell(listener: OnExperience | None, course: ContinualRun) -> None:
     if listener is not None:
         listener(course.result.done, course.result, course.learner)

@@ -11,7 +11,7 @@ Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def summary(matrix: Matrix, chances: Sequence[float]) -> dict[str, float]:
-    """Give Acc, Fgt, FwT and BWT, in percent as the matrix.
+    """Return Acc, Fgt, FwT and BWT, in percent as the matrix.
 
     Row j of ``matrix`` (T+1, T) is the accuracy on every experience after training on j of them,
     row 0 that before training; ``chances`` is what guessing gives once each is learned. With one
@@ -33,7 +33,7 @@ def summary(matrix: Matrix, chances: Sequence[float]) -> dict[str, float]:
 
 
 def curve(matrix: Matrix) -> list[float]:
-    """Give the mean accuracy over the experiences seen, after each.
+    """Return the mean accuracy over the experiences seen, after each.
 
     >>> curve(np.array([[0, 0], [90, 0], [60, 80]], float))
     [90.0, 70.0]

@@ -54,7 +54,7 @@ class Result:
         return metrics.curve(self.matrix) if self.done else []
 
     def record(self) -> dict[str, Any]:
-        """Give everything as JSON-ready values."""
+        """Return everything as JSON-ready values."""
         config = self.config
         return {
             "dataset": config.dataset,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from sffa.continual.strategy import Clock, Strategy
+from sffa.continual.strategies.base import Clock, Strategy
 from sffa.continual.views import Batch, join
 from sffa.core import Trainer
 from sffa.errors import ConfigurationError
@@ -21,7 +21,7 @@ def protected_step(trainer: Trainer, strategy: Strategy, batch: Batch, clock: Cl
     if term is not None:
         loss = loss + term
     loss.backward()  # type: ignore[no-untyped-call]
-    if strategy.penalty(trainer.learner) is not None:  # type: ignore[func-returns-value]
+    if strategy.add_penalty_gradients(trainer.learner) is not None:  # type: ignore[func-returns-value]
         raise ConfigurationError(
             f"the penalty of {type(strategy).__name__} gives a value, and nothing takes it: a "
             "penalty adds to the gradients; a term of the loss goes into extra_loss"

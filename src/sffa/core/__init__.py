@@ -1,11 +1,11 @@
 """What learns: codes, goodness, layers, networks, objectives, negatives, trainer, baseline."""
 
-from sffa.core.algorithms import PRESETS, make
 from sffa.core.backprop import Backprop, BackpropConfig
 from sffa.core.config import NetworkConfig
 from sffa.core.growth import Growth
 from sffa.core.learner import Learner
 from sffa.core.network import Network
+from sffa.core.presets import PRESETS, make
 from sffa.core.storage import load
 from sffa.core.trainer import Epoch, Trainer, accuracy
 

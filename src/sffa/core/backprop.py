@@ -68,7 +68,7 @@ class Backprop(Learner):
             self.add_classes(known)
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
-        """Give the mean cross-entropy over the classes met, or over those of each one's task."""
+        """Return the mean cross-entropy over the classes met, or over those of each one's task."""
         column = self.columns(y)
         if len(column) != len(x):
             raise DataError(f"{len(x)} examples and {len(column)} labels do not match")
@@ -77,7 +77,7 @@ class Backprop(Learner):
         return F.cross_entropy(self.outputs(x, task), target)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
-        """Give the logits (batch, candidates); where an example has no candidate, -inf."""
+        """Return the logits (batch, candidates); where an example has no candidate, -inf."""
         hidden: Tensor = self.body(self.prepare(x))
         candidates = self.candidates(len(hidden), task)
         if task is None:

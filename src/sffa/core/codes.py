@@ -34,5 +34,5 @@ def symba_code(label: int, taken: Tensor, size: int, density: float, seed: int) 
 
 
 def onehot_code(column: int, size: int) -> Tensor:
-    """Give the unit vector of a column."""
+    """Return the unit vector of a column."""
     return torch.nn.functional.one_hot(torch.tensor(column), size).float()

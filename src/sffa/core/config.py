@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from sffa.errors import ConfigurationError, nearest
+from sffa.errors import ConfigurationError, nearest, warn_renamed
 
 
 class Strict(BaseModel):
@@ -29,12 +30,31 @@ class Strict(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    renamed: ClassVar[dict[str, str]] = {}  # old names of fields, which work for one release
 
     def __init__(self, **values: Any) -> None:
         try:
-            super().__init__(**values)
+            super().__init__(**current_names(values, self.renamed))
         except ValidationError as error:
             raise ConfigurationError(_one_line(type(self), error)) from None
+
+
+def current_names(
+    values: dict[str, Any], renamed: Mapping[str, str], *, quiet: bool = False
+) -> dict[str, Any]:
+    """Return options under their present names; an old one is told in a warning.
+
+    >>> current_names({"kernels": "torch"}, {"kernels": "backend"}, quiet=True)
+    {'backend': 'torch'}
+    """
+    found = {}
+    for name, value in values.items():
+        if name in renamed and renamed[name] not in values:
+            if not quiet:
+                warn_renamed(f"option '{name}'", f"'{renamed[name]}'")
+            name = renamed[name]
+        found[name] = value
+    return found
 
 
 def _one_line(model: type[BaseModel], error: ValidationError) -> str:
@@ -108,9 +128,10 @@ class NetworkConfig(Strict):
     planned_classes: int | None = Field(
         default=None, ge=1, description="classes a disjoint gate makes room for at first"
     )
-    candidates: Literal["seen", "current"] = Field(
+    contrast_with: Literal["seen", "current"] = Field(
         default="seen", description="labels that a new example is contrasted with"
     )
+    renamed: ClassVar[dict[str, str]] = {"candidates": "contrast_with"}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -11,7 +11,7 @@ from sffa.kernels import Gate
 
 
 def share_of(group: int, gate: float | str, planned: int | None, least: int) -> int:
-    """Give how many of a polarity's ``group`` neurons each label owns; at least ``least``."""
+    """Return how many of a polarity's ``group`` neurons each label owns; at least ``least``."""
     if gate == "disjoint":
         share = group // (planned or 1)
         room = f"{planned} disjoint shares leave"
@@ -41,7 +41,7 @@ def random_gate(
 
 
 def disjoint_gate(count: int, share: int, width: int, polarities: int) -> Gate:
-    """Give the labels, in the order they were met, neighbouring shares of every polarity."""
+    """Return the labels, in the order they were met, neighbouring shares of every polarity."""
     start = torch.arange(polarities)[None, :] * (width // polarities)
     start = start + torch.arange(count)[:, None] * share
     return Gate((start[..., None] + torch.arange(share)).int())

@@ -24,16 +24,16 @@ class SymmetricGoodness:
     clamp: float
 
     def score(self, energies: Energies) -> Tensor:
-        """Give the goodness that candidates are ranked by; not clamped, so that none tie."""
+        """Return the goodness that candidates are ranked by; not clamped, so that none tie."""
         positive, negative = energies
         return (positive + self.epsilon) / (positive + negative + 2 * self.epsilon)
 
     def probability(self, energies: Energies) -> Tensor:
-        """Give the goodness clamped away from 0 and 1."""
+        """Return the goodness clamped away from 0 and 1."""
         return self.score(energies).clamp(self.clamp, 1 - self.clamp)
 
-    def surprise(self, energies: Energies, target: Tensor) -> Tensor:
-        """Give the binary cross-entropy of each coordinate; ``target`` is true for positives."""
+    def bce(self, energies: Energies, target: Tensor) -> Tensor:
+        """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
         positive, negative = energies
         right = torch.where(target, positive, negative)
         share = (right + self.epsilon) / (positive + negative + 2 * self.epsilon)
@@ -54,15 +54,15 @@ class ThresholdGoodness:
     ranking: str = "energy"
 
     def score(self, energies: Energies) -> Tensor:
-        """Give what candidates are ranked by: the scaled energy, or the probability."""
+        """Return what candidates are ranked by: the scaled energy, or the probability."""
         return energies[0] * self.scale if self.ranking == "energy" else self.probability(energies)
 
     def probability(self, energies: Energies) -> Tensor:
-        """Give the probability that the input is positive."""
+        """Return the probability that the input is positive."""
         return torch.sigmoid(energies[0] * self.scale - self.theta)
 
-    def surprise(self, energies: Energies, target: Tensor) -> Tensor:
-        """Give the binary cross-entropy of each coordinate; ``target`` is true for positives."""
+    def bce(self, energies: Energies, target: Tensor) -> Tensor:
+        """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
         logit = energies[0] * self.scale - self.theta
         return F.softplus(torch.where(target, -logit, logit))
 

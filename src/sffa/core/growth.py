@@ -22,7 +22,7 @@ class Growth:
     places: tuple[Tensor, ...] = ()
 
     def expand(self, tensor: Tensor) -> Tensor:
-        """Give a tensor of the old shape the new one, with zeros at the new entries."""
+        """Return a tensor of the old shape the new one, with zeros at the new entries."""
         grown = tensor.new_zeros(self.new.shape)
         grown[torch.meshgrid(*self.places, indexing="ij")] = tensor
         return grown
@@ -35,7 +35,7 @@ def grow(parameter: nn.Parameter, fresh: Tensor, places: tuple[Tensor, ...], nam
     return Growth(name, parameter, nn.Parameter(values), places)
 
 
-def follow(optimizer: torch.optim.Optimizer, growths: Sequence[Growth]) -> None:
+def update_optimizer(optimizer: torch.optim.Optimizer, growths: Sequence[Growth]) -> None:
     """Let an optimiser take the grown parameters; their moments start anew, as in Avalanche 0.6.
 
     Moments kept for old entries would come with a step count that is wrong for the new ones: their

@@ -82,7 +82,7 @@ class Layer(nn.Module, ABC):
         """Answer each example (batch, inputs) under each of its candidate labels."""
 
     def _activity(self, total: Tensor, energies: Energies) -> Tensor:
-        """Give the mean activity of each input: L1 as in the paper's loss (eq. 3), or Euclidean."""
+        """Return the mean activity of each input: L1 as in the paper (eq. 3), or Euclidean."""
         if self.activity_norm == "l1":
             return total / self.width
         return (sum(energies, start=torch.zeros(())) / self.width + TINY).sqrt()

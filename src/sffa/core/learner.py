@@ -42,11 +42,11 @@ class Learner(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, x: Tensor, y: Tensor, task: Task = None) -> Tensor:
-        """Give the loss of a batch: a scalar to differentiate."""
+        """Return the loss of a batch: a scalar to differentiate."""
 
     @abstractmethod
     def outputs(self, x: Tensor, task: Task = None) -> Tensor:
-        """Give scores (batch, candidates) that can be differentiated."""
+        """Return scores (batch, candidates) that can be differentiated."""
 
     @abstractmethod
     def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
@@ -120,7 +120,7 @@ class Learner(nn.Module, ABC):
         return torch.addcmul(-self.mean / self.std, tensor.float(), 1 / (unit * self.std))
 
     def columns(self, y: Tensor | Array) -> Tensor:
-        """Give the column of each label."""
+        """Return the column of each label."""
         labels = tensor_of(y, self.device).long()
         if labels.ndim != 1:
             raise DataError(f"expected one label an example, got the shape {tuple(labels.shape)}")
@@ -133,7 +133,7 @@ class Learner(nn.Module, ABC):
         return order[place]
 
     def candidates(self, batch: int, task: Task) -> Tensor:
-        """Give the columns that are possible for each example (batch, candidates); -1 is none."""
+        """Return the columns that are possible for each example (batch, candidates); -1 is none."""
         if not self.classes:
             raise DataError("the learner has met no class yet; call add_classes first")
         if task is None:
@@ -150,7 +150,7 @@ class Learner(nn.Module, ABC):
         return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
 
     def _tasks(self, batch: int, task: Task) -> Tensor:
-        """Give the task of each example."""
+        """Return the task of each example."""
         tasks = tensor_of(task, self.device).reshape(-1)
         if len(tasks) not in (1, batch):
             raise DataError(f"expected one task, or one for each of {batch}, got {len(tasks)}")
@@ -171,7 +171,7 @@ class Learner(nn.Module, ABC):
     def scores(self, x: Array, task: Task = None) -> Array: ...
     @torch.no_grad()
     def scores(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
-        """Give the scores (batch, candidates), columns as in ``classes``, or in the task's."""
+        """Return the scores (batch, candidates), columns as in ``classes``, or in the task's."""
         blocks = [
             self.outputs(x[start : start + BLOCK], part_of(task, start, BLOCK))  # type: ignore[arg-type]
             for start in range(0, max(len(x), 1), BLOCK)
@@ -187,7 +187,7 @@ class Learner(nn.Module, ABC):
     @overload
     def predict(self, x: Array, task: Task = None) -> Array: ...
     def predict(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
-        """Give the class of the largest score for each example."""
+        """Return the class of the largest score for each example."""
         best = torch.as_tensor(self.scores(x, task)).argmax(dim=1, keepdim=True)
         column = self.candidates(len(best), task).to(best.device).gather(1, best).squeeze(1)
         labels = torch.tensor(self.classes, device=column.device)[column]

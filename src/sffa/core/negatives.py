@@ -23,7 +23,7 @@ def draw(
     rng: np.random.Generator,
     task: Task = None,
 ) -> Tensor | None:
-    """Give the labels to contrast each example with: all (None), or its own and one wrong one.
+    """Return the labels to contrast each example with: all (None), or its own and one wrong one.
 
     ``uniform`` draws the wrong label evenly (the paper) from those that ``all`` would contrast the
     example with; ``hard`` in proportion to how good the network finds it. The pair is (batch, 2),
@@ -32,7 +32,7 @@ def draw(
     if kind == "all":
         return None
     column = network.columns(y)
-    others = network.contrasts(column, task)
+    others = network.training_labels(column, task)
     weights = torch.ones(others.shape, dtype=torch.float64, device=others.device)
     if kind == "hard":
         weights = _goodness(network, x, others, task)
@@ -44,7 +44,7 @@ def draw(
 
 
 def _goodness(network: Network, x: Tensor, columns: Tensor, task: Task) -> Tensor:
-    """Give how good the network finds each example with the labels in ``columns``; some in -1."""
+    """Return how good the network finds each example with the labels in ``columns``; some in -1."""
     count = len(network.classes)
     scored = network.candidates(len(columns), task)
     table = torch.zeros(len(columns), count + 1, dtype=torch.float64, device=columns.device)

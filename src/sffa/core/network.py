@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from sffa import kernels as kernel_room
+from sffa import kernels
 from sffa.core.codes import onehot_code, symba_code
 from sffa.core.config import NetworkConfig
 from sffa.core.gates import disjoint_gate, random_gate, share_of
@@ -40,7 +40,7 @@ class Network(Learner):
         Classes known from the start, non-negative integers.
     seed
         Of weights, label codes and gates.
-    kernels
+    backend
         ``"auto"``, ``"torch"`` or ``"numba"``.
     **options
         Any other field of `NetworkConfig`.
@@ -64,7 +64,7 @@ class Network(Learner):
         classes: Iterable[int] = (),
         seed: int = 0,
         *,
-        kernels: str = "auto",
+        backend: str = "auto",
         **options: Any,
     ) -> None:
         super().__init__(inputs)
@@ -87,9 +87,9 @@ class Network(Learner):
                 )
             given["planned_classes"] = len(known)
         self.config = NetworkConfig(**given)
-        self.kernels = kernels
+        self.backend = backend
         self._kernel: Kernel | None = None
-        kernel_room.get(kernels, torch.device("cpu" if kernels == "numba" else "meta"))
+        kernels.get(backend, torch.device("cpu" if backend == "numba" else "meta"))
         if self.config.gate is not None:
             self.shares(self.config)  # refuses shares too small for the winners
         onehot = self.config.codes == "onehot"
@@ -102,7 +102,7 @@ class Network(Learner):
 
     @staticmethod
     def shares(config: NetworkConfig) -> list[int]:
-        """Give how many neurons of a polarity each label owns in each layer, when gated."""
+        """Return how many neurons of a polarity each label owns in each layer, when gated."""
         assert config.gate is not None
         least = config.k if config.algorithm == "sffa" else 1
         return [
@@ -151,14 +151,14 @@ class Network(Learner):
         candidates: Tensor | None = None,
         layer: int | None = None,
     ) -> Tensor:
-        """Give the sum of the layers' local losses.
+        """Return the sum of the layers' local losses.
 
         ``candidates`` (batch, candidates) replaces the labels that each example is contrasted
         with; ``layer`` restricts the loss to one layer, the others frozen.
         """
         column = self.columns(y)
         if candidates is None:
-            candidates = self.contrasts(column, task)
+            candidates = self.training_labels(column, task)
         valid = candidates >= 0
         target = self._targets(column, candidates)
         stack = self._stack()
@@ -176,7 +176,7 @@ class Network(Learner):
         return torch.stack(losses).sum()
 
     def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
-        """Give every layer's own scores (layers, batch, candidates); no candidate: -inf."""
+        """Return every layer's own scores (layers, batch, candidates); no candidate: -inf."""
         candidates = self.candidates(len(x), task)
         scores = torch.stack(
             [
@@ -187,7 +187,7 @@ class Network(Learner):
         return scores.masked_fill(candidates < 0, -torch.inf)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
-        """Give the mean over layers of each candidate's goodness (batch, candidates)."""
+        """Return the mean over layers of each candidate's goodness (batch, candidates)."""
         return self.layer_scores(x, task).mean(dim=0)
 
     def save(self, path: str | os.PathLike[str], trainer: Trainer | None = None) -> None:
@@ -196,14 +196,14 @@ class Network(Learner):
 
         save(path, self, trainer)
 
-    def contrasts(self, column: Tensor, task: Task) -> Tensor:
-        """Give the labels each example is contrasted with (batch, candidates).
+    def training_labels(self, column: Tensor, task: Task) -> Tensor:
+        """Return the labels each example is contrasted with (batch, candidates).
 
-        With ``candidates="current"``, examples of the classes at hand are contrasted with those
+        With ``contrast_with="current"``, examples of the classes at hand are contrasted with those
         alone, so that new data never pushes old labels down; replayed ones with all classes.
         """
         seen = self.candidates(len(column), task)
-        if self.config.candidates == "seen" or task is not None:
+        if self.config.contrast_with == "seen" or task is not None:
             return seen
         current = torch.zeros(len(self.classes), dtype=torch.bool, device=self.device)
         current[self.current] = True
@@ -236,7 +236,7 @@ class Network(Learner):
 
     def _backend(self) -> Kernel:
         if self._kernel is None or (self.device.type != "cpu") == (self._kernel.name == "numba"):
-            self._kernel = kernel_room.get(self.kernels, self.device)
+            self._kernel = kernels.get(self.backend, self.device)
         return self._kernel
 
     def _append(self, width: int) -> Layer:
@@ -277,10 +277,10 @@ class Network(Learner):
                 gate = disjoint_gate(len(self.classes), *shape)
             else:
                 gate = random_gate(self.classes, *shape, config.seed, number)
-            layer.gate = kernel_room.Gate(gate.own.to(self.device))
+            layer.gate = kernels.Gate(gate.own.to(self.device))
 
     def _grow_codes(self) -> list[Growth]:
-        """Give one-hot codes a place for every class, and every layer a row for each place."""
+        """Return one-hot codes a place for every class, and every layer a row for each place."""
         count, old = len(self.classes), self.codes.shape[1]
         self.codes = torch.stack([onehot_code(i, count) for i in range(count)]).to(self.device)
         growths = []

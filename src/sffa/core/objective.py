@@ -15,12 +15,12 @@ from sffa.core.layers import Response
 def local_loss(
     config: NetworkConfig, goodness: Goodness, response: Response, target: Tensor, valid: Tensor
 ) -> Tensor:
-    """Give a layer's binary cross-entropy over all coordinates, with the activity term (eq. 3).
+    """Return a layer's binary cross-entropy over all coordinates, with the activity term (eq. 3).
 
     ``target`` and ``valid`` are (batch, candidates): the true label, and whether there is one.
     """
-    surprise = _mean(goodness.surprise(response.energies, target), valid)
-    return with_activity(config, surprise, total_activity(response, target, valid))
+    bce = _mean(goodness.bce(response.energies, target), valid)
+    return with_activity(config, bce, total_activity(response, target, valid))
 
 
 def product_loss(
@@ -30,28 +30,28 @@ def product_loss(
     target: Tensor,
     valid: Tensor,
 ) -> Tensor:
-    """Give the cross-entropy of the product of all layers' goodness: couples the layers."""
+    """Return the cross-entropy of the product of all layers' goodness: couples the layers."""
     product = torch.stack(
         [g.probability(r.energies) for g, r in zip(goodness, responses, strict=True)]
     ).prod(dim=0)
     right = torch.where(target, product, 1 - product)
     floor = max(config.clamp, 1e-7)
-    surprise = _mean(-right.clamp(floor, 1 - floor).log(), valid)
+    bce = _mean(-right.clamp(floor, 1 - floor).log(), valid)
     activity = torch.stack([total_activity(r, target, valid) for r in responses]).mean()
-    return with_activity(config, surprise, activity)
+    return with_activity(config, bce, activity)
 
 
 def total_activity(response: Response, target: Tensor, valid: Tensor) -> Tensor:
-    """Give the mean activity of the positive pass plus that of the negative pass."""
+    """Return the mean activity of the positive pass plus that of the negative pass."""
     return _mean(response.activity, target) + _mean(response.activity, valid & ~target)
 
 
-def with_activity(config: NetworkConfig, surprise: Tensor, activity: Tensor) -> Tensor:
+def with_activity(config: NetworkConfig, bce: Tensor, activity: Tensor) -> Tensor:
     """Push a layer away from rest, where its gradient is unstable."""
     if config.activity == "none":
-        return surprise
+        return bce
     push = torch.exp(-config.alpha * activity)
-    return surprise * (1 + push) if config.activity == "multiply" else surprise + push
+    return bce * (1 + push) if config.activity == "multiply" else bce + push
 
 
 def _mean(values: Tensor, where: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def generator(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
-    """Give the generator of a purpose; the same arguments give the same draws, on any machine.
+    """Return the generator of a purpose; the same arguments give the same draws, on any machine.
 
     >>> bool(generator(0, "code", 3).random() == generator(0, "code", 3).random())
     True

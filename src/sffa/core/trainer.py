@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sffa.core import negatives as negative_room
-from sffa.core.growth import follow
+from sffa.core.growth import update_optimizer
 from sffa.core.learner import BLOCK, Array, Learner, Task, part_of, tensor_of
 from sffa.core.negatives import Negatives
 from sffa.core.network import Network
@@ -105,7 +105,7 @@ class Trainer:
         return loss.detach()
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
-        """Give the loss of a batch under this trainer's negatives and schedule."""
+        """Return the loss of a batch under this trainer's negatives and schedule."""
         x = tensor_of(x, self.learner.device)
         y = tensor_of(y, self.learner.device)
         if len(x) != len(y) or not len(x):
@@ -117,13 +117,13 @@ class Trainer:
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> None:
         """Let the learner meet classes, and the optimiser follow what grew."""
-        follow(self.optimizer, self.learner.add_classes(classes, task))
+        update_optimizer(self.optimizer, self.learner.add_classes(classes, task))
 
     def deepen(self, width: int) -> None:
         """Add a layer to the network and train only it from now on."""
         if not isinstance(self.learner, Network):
             raise ConfigurationError("only forward-forward networks can be deepened")
-        follow(self.optimizer, self.learner.deepen(width))
+        update_optimizer(self.optimizer, self.learner.deepen(width))
         self.layer = len(self.learner.layers) - 1
 
     def fit(
@@ -212,7 +212,7 @@ class Trainer:
         )
 
     def state(self) -> dict[str, Any]:
-        """Give everything but tensors that training needs to go on; JSON-ready."""
+        """Return everything but tensors that training needs to go on; JSON-ready."""
         return {
             "lr": self.lr,
             "negatives": self.negatives,
@@ -241,7 +241,7 @@ class Trainer:
 def accuracy(
     learner: Learner, x: Tensor | Array, y: Tensor | Array, task: Task = None, block: int = BLOCK
 ) -> tuple[float, list[float]]:
-    """Give the percentage of right predictions, and each layer's own (none for the baseline)."""
+    """Return the percentage of right predictions, and each layer's own (none for the baseline)."""
     examples = tensor_of(x, learner.device)
     labels = learner.columns(y)
     right = torch.zeros((), dtype=torch.int64, device=learner.device)

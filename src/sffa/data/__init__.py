@@ -1,10 +1,10 @@
 """Where examples come from: a registry of verified datasets, and the user's own."""
 
+from sffa.data.array_files import from_idx, from_npz
+from sffa.data.arrays import from_arrays
 from sffa.data.dataset import Dataset, Split
+from sffa.data.image_folder import from_folder, image_files, read_images
 from sffa.data.load import load
-from sffa.data.own import from_arrays
-from sffa.data.own_files import from_idx, from_npz
-from sffa.data.own_images import from_folder, image_files, read_images
 from sffa.data.registry import names
 
 __all__ = [

@@ -50,7 +50,7 @@ class Split:
         return self.x.reshape(len(self), -1)
 
     def subset(self, index: Any) -> Split:
-        """Give the examples at ``index`` (integers, a mask or a slice) as a new split."""
+        """Return the examples at ``index`` (integers, a mask or a slice) as a new split."""
         return Split(self.x[index], self.y[index])
 
 

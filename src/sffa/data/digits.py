@@ -11,7 +11,7 @@ SEED = 0
 
 
 def load_digits() -> tuple[Split, Split]:
-    """Give 1,437 training and 360 test images, values 0..16 scaled to uint8."""
+    """Return 1,437 training and 360 test images, values 0..16 scaled to uint8."""
     from sklearn.datasets import load_digits as sklearn_digits
     from sklearn.model_selection import train_test_split
 

@@ -11,7 +11,7 @@ VARIABLE = "SFFA_DATA_DIR"
 
 
 def data_dir(explicit: str | os.PathLike[str] | None = None) -> Path:
-    """Give the directory of datasets: as told, else ``SFFA_DATA_DIR``, else a per-user cache."""
+    """Return the directory of datasets: as told, else ``SFFA_DATA_DIR``, else a per-user cache."""
     told = explicit or os.environ.get(VARIABLE)
     if told:
         return Path(told).expanduser()
@@ -21,7 +21,7 @@ def data_dir(explicit: str | os.PathLike[str] | None = None) -> Path:
 
 
 def find(entry: Entry, file: File, directory: Path) -> Path | None:
-    """Give the path of ``file`` below ``directory``, gzipped or raw, or None where it is absent."""
+    """Return the path of ``file`` below ``directory``, gzipped or raw, or None if absent."""
     folder = directory / entry.name
     for path in (folder / f"{file.name}.gz", folder / file.name):
         if path.is_file():
@@ -30,5 +30,5 @@ def find(entry: Entry, file: File, directory: Path) -> Path | None:
 
 
 def missing(entry: Entry, directory: Path) -> list[File]:
-    """Give the files of ``entry`` that are absent below ``directory``."""
+    """Return the files of ``entry`` that are absent below ``directory``."""
     return [file for file in entry.files if find(entry, file, directory) is None]

@@ -29,7 +29,7 @@ def is_gz(blob: bytes) -> bool:
 
 
 def inflate(blob: bytes, where: str, *, limit: int = LIMIT) -> bytes:
-    """Give the content of ``blob``, decompressed if it is gzip, and never more than ``limit``."""
+    """Return the content of ``blob``, decompressed if it is gzip, and never more than ``limit``."""
     if not is_gz(blob):
         return blob
     parts: list[bytes] = []

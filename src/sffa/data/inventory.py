@@ -29,7 +29,7 @@ class Item:
     note: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
@@ -43,7 +43,7 @@ class Verdict:
     problem: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sffa.data.array_files import from_idx, from_npz, idx_pairs
 from sffa.data.dataset import Dataset, moments
 from sffa.data.digits import load_digits
 from sffa.data.directory import data_dir as resolve
 from sffa.data.directory import missing
 from sffa.data.entry import Entry
 from sffa.data.fetch import fetch
-from sffa.data.own_files import from_idx, from_npz, idx_pairs
-from sffa.data.own_images import from_folder
+from sffa.data.image_folder import from_folder
 from sffa.data.registry import REGISTRY, lookup
 from sffa.data.stored import read_splits
 from sffa.errors import DataError, DownloadError
@@ -24,7 +24,7 @@ def load(
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
 ) -> Dataset:
-    """Give the dataset of a registered name, or of a path.
+    """Return the dataset of a registered name, or of a path.
 
     A path is an .npz file, a folder of IDX pairs, or a folder of images per class. A registered
     dataset is verified each time; one that is absent is fetched if ``download``. Its name with

@@ -44,7 +44,7 @@ class Package:
         return f"{self.client} package {self.name}{f' {self.version}' if self.version else ''}"
 
     def command(self) -> list[str]:
-        """Give the command that downloads the package into the current folder."""
+        """Return the command that downloads the package into the current folder."""
         if self.client == "pip":
             flags = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--dest", "."]
             quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
@@ -133,6 +133,6 @@ def _size(folder: Path) -> int:
 
 
 def _last_line(log: Path) -> str:
-    """Give the last line of a client's output that says something."""
+    """Return the last line of a client's output that says something."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line), "failed without a word")[:200]

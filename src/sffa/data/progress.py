@@ -39,7 +39,7 @@ class Bar(Meter):
 
 @contextmanager
 def metered(description: str, show: bool | None = None) -> Iterator[Meter]:
-    """Give a meter; ``show=None`` draws it when standard error is a terminal."""
+    """Return a meter; ``show=None`` draws it when standard error is a terminal."""
     if not (sys.stderr.isatty() if show is None else show):
         yield Meter()
         return

@@ -17,7 +17,7 @@ _KUZUSHIJI = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
 def _pair(
     prefix: str, n: int, images: str = "", labels: str = "", gz: str = ""
 ) -> tuple[File, File]:
-    """Give the image and label file of one split; ``gz`` is the sum of the gzipped images."""
+    """Return the image and label file of one split; ``gz`` is the sum of the gzipped images."""
     return (
         File(f"{prefix}-images-idx3-ubyte", (n, 28, 28), images, gz),
         File(f"{prefix}-labels-idx1-ubyte", (n,), labels),
@@ -174,7 +174,7 @@ REGISTRY = {entry.name: entry for entry in _ENTRIES}
 
 
 def names() -> list[str]:
-    """Give the names that ``load`` knows.
+    """Return the names that ``load`` knows.
 
     >>> names()[:3]
     ['digits', 'mnist', 'fmnist']
@@ -183,7 +183,7 @@ def names() -> list[str]:
 
 
 def lookup(name: str) -> Entry:
-    """Give the entry called ``name``; an unknown name is an error with the nearest known one."""
+    """Return the entry called ``name``; an unknown name is an error with the nearest known one."""
     try:
         return REGISTRY[name]
     except KeyError:

@@ -135,7 +135,7 @@ def _check_size(archive: Path, name: str, size: int) -> None:
 
 
 def deb_data(blob: bytes, where: str) -> bytes:
-    """Give the ``data.tar`` member (still compressed) of a Debian package, an ``ar`` archive.
+    """Return the ``data.tar`` member (still compressed) of a Debian package, an ``ar`` archive.
 
     Each member has a header of 60 bytes, its name in the first 16, its size in bytes 48 to 58,
     and starts at an even offset.

@@ -48,7 +48,7 @@ def _both(blob: bytes, expected: str) -> str:
 
 
 def _structured(entry: Entry, file: File, path: Path, content: bytes) -> Array:
-    """Give ``content`` as an array of the announced shape with labels in range."""
+    """Return ``content`` as an array of the announced shape with labels in range."""
     if entry.format == "cifar":
         size = int(np.prod(file.shape))
         if len(content) != size:

@@ -22,8 +22,8 @@ __all__ = [
     "Rule",
     "Scaled",
     "Winners",
+    "add_quadratic_gradient",
     "dense_answer",
-    "draw_back",
     "expand",
     "get",
     "norm_factor",
@@ -34,48 +34,48 @@ BACKENDS = ("auto", "torch", "numba")
 
 
 def get(name: str, device: torch.device) -> Kernel:
-    """Give the backend of that name; ``auto`` is numba on a CPU and torch elsewhere."""
+    """Return the backend of that name; ``auto`` is numba on a CPU and torch elsewhere."""
     if name not in BACKENDS:
         raise ConfigurationError(
-            f"unknown kernels '{name}'{nearest(name, list(BACKENDS))}; known: {', '.join(BACKENDS)}"
+            f"unknown backend '{name}'{nearest(name, list(BACKENDS))}; known: {', '.join(BACKENDS)}"
         )
     if name == "torch" or (name == "auto" and device.type != "cpu"):
         return TorchKernel()
     if device.type != "cpu":
-        raise ConfigurationError(f"kernels 'numba' run on a CPU, not on {device}; use 'torch'")
+        raise ConfigurationError(f"backend 'numba' runs on a CPU, not on {device}; use 'torch'")
     from sffa.kernels.sparse import NumbaKernel
 
     return NumbaKernel()
 
 
 @torch.no_grad()
-def draw_back(
+def add_quadratic_gradient(
     grad: Tensor,
-    stiffness: Tensor,
+    curvature: Tensor,
     weight: Tensor,
     anchor: Tensor,
-    pull: Tensor | None = None,
+    offset: Tensor | None = None,
     *,
     compiled: bool = False,
 ) -> None:
-    """Add ``stiffness·(weight − anchor)``, and ``pull`` if given, to ``grad``.
+    """Add ``curvature·(weight − anchor)``, and ``offset`` if given, to ``grad``.
 
     ``compiled`` it is one pass over memory and one call, where torch takes three: with millions of
     weights that is a third less time. It is for learners that run on numba already, on a CPU.
     """
-    tensors = (grad, stiffness, weight, anchor, *([] if pull is None else [pull]))
+    tensors = (grad, curvature, weight, anchor, *([] if offset is None else [offset]))
     if compiled and all(_alike(tensor, grad) for tensor in tensors):
-        from sffa.kernels.sparse import draw_back as in_one_pass
+        from sffa.kernels.sparse import add_quadratic_gradient as in_one_pass
 
         in_one_pass(*tensors)
         return
-    grad.addcmul_(stiffness, weight - anchor)
-    if pull is not None:
-        grad.add_(pull)
+    grad.addcmul_(curvature, weight - anchor)
+    if offset is not None:
+        grad.add_(offset)
 
 
 def _alike(tensor: Tensor, other: Tensor) -> bool:
-    """Tell whether compiled loops may walk through both side by side."""
+    """Whether compiled loops may walk through both side by side."""
     return (
         tensor.device.type == "cpu"
         and tensor.dtype == other.dtype == torch.float32

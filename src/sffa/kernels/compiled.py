@@ -97,7 +97,7 @@ def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _scratch(width, blocks):  # type: ignore[no-untyped-def]
-    """Give the working memory of `_select` for halves of ``width // 2`` drives."""
+    """Return the working memory of `_select` for halves of ``width // 2`` drives."""
     places, values = np.empty(width // 2 + 1, _U), np.empty(width // 2 + 1, _F)
     return np.empty(blocks, _F), np.empty(blocks + 1, _U), places, values
 
@@ -318,15 +318,15 @@ def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[
 
 
 @njit(cache=True, parallel=True, fastmath={"contract"})
-def draw_back(grad, stiffness, weight, anchor, pull, parts):  # type: ignore[no-untyped-def]
-    """Add ``stiffness·(weight − anchor) + pull`` to ``grad``, all flat; an empty pull is none."""
+def add_quadratic_gradient(grad, curvature, weight, anchor, offset, parts):  # type: ignore[no-untyped-def]
+    """Add ``curvature·(weight − anchor) + offset`` to ``grad``, all flat; an empty offset: none."""
     size = grad.size
     for part in prange(parts):
         first, end = np.uint64(part * size // parts), np.uint64((part + 1) * size // parts)
-        if pull.size:
+        if offset.size:
             for i in range(first, end):
                 away = weight[i] - anchor[i]
-                grad[i] = (grad[i] + stiffness[i] * away) + pull[i]
+                grad[i] = (grad[i] + curvature[i] * away) + offset[i]
         else:
             for i in range(first, end):
-                grad[i] += stiffness[i] * (weight[i] - anchor[i])
+                grad[i] += curvature[i] * (weight[i] - anchor[i])

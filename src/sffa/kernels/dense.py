@@ -129,7 +129,7 @@ class _Dense(torch.autograd.Function):
 def _delta(
     active: Tensor, to_energy: Tensor | None, to_activity: Tensor | None, activation: str
 ) -> Tensor:
-    """Give the gradient of the drives whose latents are ``active``."""
+    """Return the gradient of the drives whose latents are ``active``."""
     delta = active * (0.0 if to_energy is None else 2 * to_energy)
     if to_activity is not None:
         delta.add_(to_activity)

@@ -126,17 +126,17 @@ class _Scan(torch.autograd.Function):
         return grad_shared, grad_label, grad_weight, None, None, None, None
 
 
-def draw_back(
-    grad: Tensor, stiffness: Tensor, weight: Tensor, anchor: Tensor, pull: Tensor | None = None
+def add_quadratic_gradient(
+    grad: Tensor, curvature: Tensor, weight: Tensor, anchor: Tensor, offset: Tensor | None = None
 ) -> None:
-    """Do `sffa.kernels.draw_back` for contiguous tensors of one shape on the CPU."""
+    """Do `sffa.kernels.add_quadratic_gradient` for contiguous tensors of one shape on the CPU."""
     follow_torch()
-    compiled.draw_back(
+    compiled.add_quadratic_gradient(
         _array(grad).reshape(-1),
-        _array(stiffness).reshape(-1),
+        _array(curvature).reshape(-1),
         _array(weight).reshape(-1),
         _array(anchor).reshape(-1),
-        np.empty(0, np.float32) if pull is None else _array(pull).reshape(-1),
+        np.empty(0, np.float32) if offset is None else _array(offset).reshape(-1),
         4 * numba.get_num_threads(),
     )
 
@@ -154,7 +154,7 @@ def warm_up() -> float:
         incoming = Incoming(first.latent, weight, gate)
         second = kernel.answer(shared, label, incoming, candidates, rule, gate)
         second.energy.sum().backward()  # type: ignore[no-untyped-call]
-    draw_back(*torch.zeros(4, 1))
+    add_quadratic_gradient(*torch.zeros(4, 1))
     return time.perf_counter() - started
 
 

@@ -28,7 +28,7 @@ class Gate:
     own: Tensor
 
     def mask(self, width: int) -> Tensor:
-        """Give (labels, width), true where the neuron is the label's own."""
+        """Return (labels, width), true where the neuron is the label's own."""
         flat = self.own.flatten(1).long()
         mask = torch.zeros(flat.shape[0], width, dtype=torch.bool, device=flat.device)
         return mask.scatter_(1, flat, True)
@@ -97,7 +97,7 @@ TINY = 1e-12
 
 
 def norm_factor(energy: Tensor, neurons: int, norm: str) -> Tensor:
-    """Give what latents of that energy are multiplied by before the next layer sees them.
+    """Return what latents of that energy are multiplied by before the next layer sees them.
 
     The paper prints a division by the squared norm (eq. 2), which does not lead to the goodness
     of one half that it asks for; that is ``literal``.

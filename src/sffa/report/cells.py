@@ -103,7 +103,7 @@ def _name(run: Run) -> tuple[str, ...]:
 
 
 def _plain(run: Run) -> dict[str, Any]:
-    """Give the configuration without what names the cell and without seeds."""
+    """Return the configuration without what names the cell and without seeds."""
     return {
         key: value
         for key, value in flat(run.config).items()

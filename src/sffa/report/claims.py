@@ -63,7 +63,7 @@ def _numbers(cells: Sequence[Cell]) -> tuple[Numbers, Numbers]:
 def _gaps(
     numbers: Numbers, better: str, worse: str, scenarios: Iterable[str], methods: Iterable[str] = ()
 ) -> list[float]:
-    """Give by how many points one algorithm is above another, for every cell both have."""
+    """Return by how many points one algorithm is above another, for every cell both have."""
     kept = set(scenarios), set(methods)
     return [
         found.mean - numbers[*place[:3], worse].mean

@@ -64,12 +64,12 @@ def compare(cell: Cell, metric: str) -> Comparison:
 
 
 def as_paper(cell: Cell) -> bool:
-    """Tell whether a cell was run exactly as the preset that stands for the paper."""
+    """Whether a cell was run exactly as the preset that stands for the paper."""
     return _is_of(cell, "rq1", "rq2")
 
 
 def as_ours(cell: Cell) -> bool:
-    """Tell whether a cell was run exactly as the preset of what we add to the paper."""
+    """Whether a cell was run exactly as the preset of what we add to the paper."""
     return _is_of(cell, "ours")
 
 

@@ -16,9 +16,9 @@ from sffa.report.cells import Cell, Summary, cells
 from sffa.report.claims import claims
 from sffa.report.compare import as_ours, as_paper, compare
 from sffa.report.drawing import Drawing
-from sffa.report.overview import duration
 from sffa.report.records import METHODS, SCENARIOS, Run, number, rank_of, read
 from sffa.report.style import name_of
+from sffa.report.summary import duration
 from sffa.report.tables import NONE, TITLES, written
 from sffa.study.grid import Study
 from sffa.study.paper import published
@@ -93,12 +93,12 @@ def _sorted_out(groups: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
 
 
 def _standard(cell: Cell) -> bool:
-    """Tell whether a cell belongs into the tables: the paper's, ours, or a dataset of neither."""
+    """Whether a cell belongs into the tables: the paper's, ours, or a dataset of neither."""
     return as_paper(cell) or as_ours(cell) or cell.dataset not in {*_planned(RQ1), *_planned(RQ2)}
 
 
 def _planned(study: Study) -> list[str]:
-    """Give the datasets of a study."""
+    """Return the datasets of a study."""
     return [name for grid in study.grids for name in grid.values_of("dataset")]
 
 
@@ -109,7 +109,7 @@ def _drawings(groups: Sequence[Cell]) -> list[Drawing]:
 
 
 def _static(shown: Sequence[Cell]) -> str:
-    """Give RQ1: three ways to count for each dataset and algorithm."""
+    """Return RQ1: three ways to count for each dataset and algorithm."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in shown:
         if cell.scenario == "static":
@@ -177,7 +177,7 @@ def _rank_correlations(cells: Sequence[Cell]) -> list[float]:
 
 
 def _continual(shown: Sequence[Cell], metric: str) -> str:
-    """Give one metric of RQ2: methods down, algorithms across, for each dataset."""
+    """Return one metric of RQ2: methods down, algorithms across, for each dataset."""
     found = {
         (c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if c.scenario != "static"
     }
@@ -199,7 +199,7 @@ def _continual(shown: Sequence[Cell], metric: str) -> str:
 
 
 def _streams(dataset: str, found: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:
-    """Give the scenarios and methods of a table: the paper's, and what else there is."""
+    """Return the scenarios and methods of a table: the paper's, and what else there is."""
     planned = [(s, m) for s in SCENARIOS[1:] for m in METHODS if m in continual.PAPER]
     own = [(place[1], place[2]) for place in found if place[0] == dataset]
     pairs = {*own, *(planned if dataset in _planned(RQ2) else [])}
@@ -219,7 +219,7 @@ def _claims(shown: Sequence[Cell]) -> str:
 
 
 def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> str:
-    """Give what else was tried, each beside the run of the same cell that the tables show."""
+    """Return what else was tried, each beside the run of the same cell that the tables show."""
     if not other:
         return ""
     places = {_place(cell): cell for cell in shown}
@@ -245,7 +245,7 @@ def _over_seeds(cell: Cell, like: Cell) -> str | None:
 
 
 def _costs(runs: Sequence[Run]) -> str:
-    """Give the computing time by scenario and algorithm."""
+    """Return the computing time by scenario and algorithm."""
     times: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         seconds = number(run.record.get("seconds"))

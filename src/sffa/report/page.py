@@ -17,11 +17,11 @@ from sffa.files import write_text
 from sffa.report import figures as draw
 from sffa.report.cells import cells
 from sffa.report.drawing import Drawing
-from sffa.report.embed import embed
-from sffa.report.overview import overview
+from sffa.report.page_data import page_data
 from sffa.report.records import read
+from sffa.report.summary import overview
+from sffa.report.svg import inline
 from sffa.report.tables import continual_table, static_table
-from sffa.report.vector import inline
 from sffa.study.record import Record
 
 
@@ -75,7 +75,7 @@ def render(
     theory: bool = True,
     made: datetime | None = None,
 ) -> str:
-    """Give the report as HTML."""
+    """Return the report as HTML."""
     runs = read(records)
     groups = cells(runs)
     static, continual = static_table(groups), continual_table(groups)
@@ -93,7 +93,7 @@ def render(
         overview=overview(runs, groups),
         tables={"static": static, "continual": continual},
         sections=sections,
-        runs=embed(runs),
+        runs=page_data(runs),
         count=len(runs),
         **_assets(),
     )
@@ -124,7 +124,7 @@ def _figures(drawings: Iterable[Drawing]) -> list[Figure]:
 
 
 def _assets() -> dict[str, str]:
-    """Give style, script, and the policy that lets only these run."""
+    """Return style, script, and the policy that lets only these run."""
     folder = resources.files("sffa.report").joinpath("templates")
     style = folder.joinpath("report.css").read_text(encoding="utf-8")
     script = folder.joinpath("report.js").read_text(encoding="utf-8")

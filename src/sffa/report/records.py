@@ -66,7 +66,7 @@ def order(run: Run) -> tuple[object, ...]:
 
 
 def sort_keys(values: Iterable[str], known: Sequence[str]) -> list[str]:
-    """Give the distinct values, the known ones in their order first.
+    """Return the distinct values, the known ones in their order first.
 
     >>> sort_keys(["zeta", "ffa", "bp"], ALGORITHMS)
     ['bp', 'ffa', 'zeta']
@@ -90,7 +90,7 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def number(value: Any) -> float | None:
-    """Give a finite number, or None for whatever is none."""
+    """Return a finite number, or None for whatever is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
@@ -129,5 +129,5 @@ def _run(record: Mapping[str, Any]) -> Run:
 
 
 def rank_of(known: Sequence[str], value: str) -> tuple[int, str]:
-    """Give what a value is sorted by: the known ones first, in their order."""
+    """Return what a value is sorted by: the known ones first, in their order."""
     return (known.index(value), "") if value in known else (len(known), value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sffa.errors import DataError
 from sffa.report.drawing import Drawing
-from sffa.report.vector import read as read_drawing
+from sffa.report.svg import read as read_drawing
 from sffa.study.record import Record
 from sffa.study.sources import read_records
 

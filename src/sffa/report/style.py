@@ -104,7 +104,7 @@ def styled() -> AbstractContextManager[None]:
 
 
 def name_of(key: str) -> str:
-    """Give the name a reader knows a thing by.
+    """Return the name a reader knows a thing by.
 
     >>> name_of("ffa"), name_of("my-strategy")
     ('FFA', 'my-strategy')
@@ -113,7 +113,7 @@ def name_of(key: str) -> str:
 
 
 def short_name(key: str, longest: int = 26) -> str:
-    """Give the name as it fits into a figure, whose room a made-up name must not use up.
+    """Return the name as it fits into a figure, whose room a made-up name must not use up.
 
     >>> short_name("a-dataset-with-a-very-long-name", 12)
     'a-dataset-w…'
@@ -124,7 +124,7 @@ def short_name(key: str, longest: int = 26) -> str:
 
 
 def colour_of(algorithm: str) -> str:
-    """Give an algorithm's colour; unknown ones get one by their name, always the same."""
+    """Return an algorithm's colour; unknown ones get one by their name, always the same."""
     if algorithm in ALGORITHMS:
         return ALGORITHMS[algorithm]
     spare = (PURPLE, ORANGE, GREY)
@@ -132,5 +132,5 @@ def colour_of(algorithm: str) -> str:
 
 
 def line_of(method: str) -> dict[str, Any]:
-    """Give a method's colour, marker and dash."""
+    """Return a method's colour, marker and dash."""
     return METHODS.get(method, {"color": GREY, "marker": "P", "linestyle": "--"})

@@ -58,7 +58,7 @@ class Table:
 
 
 def static_table(cells: Sequence[Cell]) -> Table | None:
-    """Give the accuracies of static runs beside the paper's."""
+    """Return the accuracies of static runs beside the paper's."""
     chosen = [cell for cell in cells if cell.scenario == "static"]
     keys = [_dataset, _algorithm, _negatives]
     titles = ["Dataset", "Algorithm", "Negatives"]
@@ -66,7 +66,7 @@ def static_table(cells: Sequence[Cell]) -> Table | None:
 
 
 def continual_table(cells: Sequence[Cell]) -> Table | None:
-    """Give the metrics of continual runs beside the paper's."""
+    """Return the metrics of continual runs beside the paper's."""
     chosen = [cell for cell in cells if cell.scenario != "static"]
     keys = [_dataset, _scenario, _method, _algorithm]
     titles = ["Dataset", "Scenario", "Method", "Algorithm"]

@@ -3,7 +3,6 @@
 from sffa.study.campaign import Campaign, Progress
 from sffa.study.compare import Comparison, compare
 from sffa.study.configuration import Key, Run, parse
-from sffa.study.csv_file import export_csv, import_csv
 from sffa.study.errors import StoreError, StudyError
 from sffa.study.estimate import Estimator
 from sffa.study.execute import execute
@@ -13,8 +12,9 @@ from sffa.study.presets import studies
 from sffa.study.record import Record
 from sffa.study.sources import read_records
 from sffa.study.static import StaticConfig, run_static
-from sffa.study.store import Store
-from sffa.study.sweep import read_sweep
+from sffa.study.store.csv_file import export_csv, import_csv
+from sffa.study.store.store import Store
+from sffa.study.study_file import read_study_file
 
 __all__ = [
     "Campaign",
@@ -37,7 +37,7 @@ __all__ = [
     "make_executor",
     "parse",
     "read_records",
-    "read_sweep",
+    "read_study_file",
     "run_static",
     "studies",
 ]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from sffa.study.configuration import Key, Run
 from sffa.study.errors import StoreError
 from sffa.study.executors import Executor, Outcome
-from sffa.study.heartbeat import Heartbeat
-from sffa.study.owner import new_owner
-from sffa.study.store import LEASE, TRIES, Store
+from sffa.study.store.heartbeat import Heartbeat
+from sffa.study.store.owner import new_owner
+from sffa.study.store.store import LEASE, TRIES, Store
 
 _TICK = 0.25
 _PATIENCE_WITH_OTHERS = 1.0

@@ -102,7 +102,7 @@ def _line(members: Sequence[Record], metric: str, from_paper: frozenset[str]) ->
 
 
 def mean_and_sem(values: Sequence[float]) -> tuple[float, float | None]:
-    """Give the mean and its standard error, which needs two values.
+    """Return the mean and its standard error, which needs two values.
 
     >>> mean_and_sem([1.0, 3.0])
     (2.0, 1.0)
@@ -114,7 +114,7 @@ def mean_and_sem(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def within(difference: float, ours: float | None, theirs: float | None) -> bool | None:
-    """Tell whether a difference lies within two combined standard errors; None if one lacks.
+    """Whether a difference lies within two combined standard errors; None if one lacks.
 
     >>> within(0.5, 0.2, 0.24), within(0.5, 0.2, None)
     (True, None)
@@ -130,7 +130,7 @@ def _place(line: Comparison) -> tuple[object, ...]:
 
 
 def as_csv(lines: Iterable[Comparison]) -> str:
-    """Give the comparison as CSV; numbers in full."""
+    """Return the comparison as CSV; numbers in full."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -140,7 +140,7 @@ def as_csv(lines: Iterable[Comparison]) -> str:
 
 
 def as_markdown(lines: Iterable[Comparison]) -> str:
-    """Give the comparison as a Markdown table; numbers as the paper prints them."""
+    """Return the comparison as a Markdown table; numbers as the paper prints them."""
     titles = list(CELLS)
     rows = [titles, ["---"] * len(titles), *(shown(line) for line in lines)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -153,7 +153,7 @@ CELLS = (
 
 
 def shown(line: Comparison) -> list[str]:
-    """Give the cells that people read, one for each of ``CELLS``."""
+    """Return the cells that people read, one for each of ``CELLS``."""
     star = "" if line.as_paper else "*"
     return [
         *(line.dataset, line.scenario, line.method, line.algorithm + star, line.metric),

@@ -91,6 +91,6 @@ def canonical(value: Any) -> str:
 
 
 def config_hash(values: Mapping[str, Any]) -> str:
-    """Give the SHA-256 of a configuration without its seed, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a configuration without its seed, as 64 hexadecimal digits."""
     rest = {name: value for name, value in values.items() if name != "seed"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()

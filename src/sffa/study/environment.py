@@ -42,7 +42,7 @@ def _installed(name: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """Give the commit the package was run from, with ``+`` if files differ; None if installed."""
+    """Return the commit the package was run from, with ``+`` if files differ; None if installed."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None

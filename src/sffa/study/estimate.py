@@ -38,7 +38,7 @@ class Estimator:
             self._seconds[level][likeness(config)].append(seconds)
 
     def seconds(self, run: Run) -> float | None:
-        """Give the expected seconds of one run; None if nothing like it was ever done."""
+        """Return the expected seconds of one run; None if nothing like it was ever done."""
         for level, likeness in enumerate(_LIKENESS):
             known = self._seconds[level].get(likeness(run.values))
             if known:
@@ -46,7 +46,7 @@ class Estimator:
         return None
 
     def total(self, runs: Sequence[Run], slots: int) -> tuple[float, int]:
-        """Give the expected wall seconds of runs done ``slots`` at a time, and how many unknown.
+        """Return the expected wall seconds of runs done ``slots`` at a time, and how many unknown.
 
         Runs of which nothing is known count as the mean of the others.
         """

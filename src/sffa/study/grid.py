@@ -15,7 +15,7 @@ from sffa.core import PRESETS, NetworkConfig
 from sffa.core.config import Strict
 from sffa.data import names as dataset_names
 from sffa.errors import ConfigurationError, nearest
-from sffa.own import is_own
+from sffa.extension import is_reference
 from sffa.study.configuration import CONTINUAL, SCENARIOS, Run, parse
 from sffa.study.static import NEGATIVES, StaticConfig
 
@@ -29,7 +29,7 @@ class Override(Strict):
     set: dict[str, Any]
 
     def without(self, name: str) -> Override:
-        """Give this override with one field, and what is in it, left alone."""
+        """Return this override with one field, and what is in it, left alone."""
         rest = {k: v for k, v in self.set.items() if k != name and not k.startswith(f"{name}.")}
         return Override(when=self.when, set=rest)
 
@@ -60,13 +60,13 @@ class Grid(Strict):
         return "static" in self.values_of("scenario", ["static"])
 
     def values_of(self, name: str, default: Sequence[Any] = ()) -> list[Any]:
-        """Give the values that a field takes over the grid."""
+        """Return the values that a field takes over the grid."""
         if name in self.axes:
             return list(self.axes[name])
         return [self.base[name]] if name in self.base else list(default)
 
     def varying(self, name: str, values: Sequence[Any]) -> Grid:
-        """Give this grid with other values of one field; overrides of that field no longer count.
+        """Return this grid with other values of one field; overrides of that field no longer count.
 
         The negatives of back-propagation, which has none, are no choice and stay.
         """
@@ -78,7 +78,7 @@ class Grid(Strict):
         return self.model_copy(update={"base": base, "axes": axes, "overrides": overrides})
 
     def field(self, name: str) -> str:
-        """Give the place of an option: those of networks and methods need no prefix.
+        """Return the place of an option: those of networks and methods need no prefix.
 
         >>> Grid().field("k"), Grid().field("epochs"), Grid().field("ewc.strength")
         ('network.k', 'epochs', 'options.ewc.strength')
@@ -88,10 +88,12 @@ class Grid(Strict):
             return name
         if name in NetworkConfig.model_fields:
             return f"network.{name}"
-        return f"options.{name}" if name.partition(".")[0] in METHODS or is_own(name) else name
+        return (
+            f"options.{name}" if name.partition(".")[0] in METHODS or is_reference(name) else name
+        )
 
     def completed(self) -> Grid:
-        """Give this grid with every option in its place, and a scenario.
+        """Return this grid with every option in its place, and a scenario.
 
         Without one it is a stream of classes if anything in it belongs to streams alone, and
         static otherwise.
@@ -121,7 +123,7 @@ class Grid(Strict):
         return Grid(base=base, axes=axes, overrides=overrides)
 
     def cells(self) -> list[dict[str, Any]]:
-        """Give the configurations, without seeds, in the order of the axes."""
+        """Return the configurations, without seeds, in the order of the axes."""
         found = []
         for values in itertools.product(*self.axes.values()):
             cell = copy.deepcopy(self.base)
@@ -144,7 +146,7 @@ class Study:
     seeds: tuple[int, ...] = (0,)
 
     def runs(self) -> list[Run]:
-        """Give every run once; seeds are outermost, so that stopping early leaves whole seeds."""
+        """Return every run once; seeds are outermost, so that stopping early leaves whole seeds."""
         runs: dict[Any, Run] = {}
         for seed in self.seeds:
             for grid in self.grids:
@@ -156,7 +158,7 @@ class Study:
     def restricted(
         self, seeds: Sequence[int] | None = None, **filters: Sequence[str] | None
     ) -> Study:
-        """Give the study with only some datasets, scenarios, methods, algorithms or seeds.
+        """Return the study with only some datasets, scenarios, methods, algorithms or seeds.
 
         A value that the study has not is added where it can be: to static grids those of static
         runs, to continual grids those of continual runs.
@@ -168,7 +170,7 @@ class Study:
         return replace(self, grids=grids, seeds=tuple(seeds) if seeds else self.seeds)
 
     def varying(self, settings: Mapping[str, Sequence[Any]]) -> Study:
-        """Give the study with some fields set, or swept over several values."""
+        """Return the study with some fields set, or swept over several values."""
         grids = self.grids
         for name, values in settings.items():
             if name == "seed":
@@ -208,7 +210,7 @@ def _place(cell: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _look(cell: Mapping[str, Any], name: str) -> Any:
-    """Give a field of a cell; ``network.k`` is the field ``k`` of ``network``."""
+    """Return a field of a cell; ``network.k`` is the field ``k`` of ``network``."""
     first, dot, rest = name.partition(".")
     return (cell.get(first) or {}).get(rest) if dot else cell.get(name)
 
@@ -223,7 +225,7 @@ def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]
         values = [
             value
             for value in wanted
-            if all(part in known or (own_fits and is_own(part)) for part in value.split("+"))
+            if all(part in known or (own_fits and is_reference(part)) for part in value.split("+"))
         ]
         met |= set(values)
         if values:

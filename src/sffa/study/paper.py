@@ -20,13 +20,13 @@ class Published(NamedTuple):
 
 @functools.cache
 def tables() -> dict[str, Any]:
-    """Give all tables of the paper as they are kept in the package."""
+    """Return all tables of the paper as they are kept in the package."""
     text = importlib.resources.files("sffa.study").joinpath("paper_tables.json").read_text("utf-8")
     return dict(json.loads(text))
 
 
 def published(cell: tuple[str, str, str, str], metric: str) -> Published | None:
-    """Give what the paper says about a cell, or None.
+    """Return what the paper says about a cell, or None.
 
     The paper's RQ1 has one number a dataset and algorithm, the best test accuracy over epochs.
 

@@ -57,7 +57,7 @@ OURS = Study(
         Grid(
             base={
                 "algorithm": "sffa-gated",
-                "network": {"gate": 0.2, "candidates": "current"},
+                "network": {"gate": 0.2, "contrast_with": "current"},
             },
             axes={
                 "dataset": ["split-mnist", "split-fmnist"],
@@ -102,12 +102,12 @@ ALIASES = {"paper-rq1": "rq1", "paper-rq2": "rq2"}
 
 @functools.cache
 def hashes(name: str) -> frozenset[str]:
-    """Give the hashes of all configurations of a study."""
+    """Return the hashes of all configurations of a study."""
     return frozenset(r.key.config_hash for r in STUDIES[name].restricted(seeds=(0,)).runs())
 
 
 def studies(name: str) -> list[Study]:
-    """Give the studies that a name stands for.
+    """Return the studies that a name stands for.
 
     >>> [len(study.runs()) for study in studies("rq1")]
     [36]

@@ -76,7 +76,7 @@ class Record:
         return self.dataset, self.scenario, self.method, self.algorithm
 
     def outcome(self) -> dict[str, Any]:
-        """Give what must be the same whoever computed it and when: all but times and places."""
+        """Return what must be the same whoever computed it and when: all but times and places."""
         parts = (self.cell, self.seed, self.status, self.error)
         content = {"metrics": self.metrics, "details": self.details, "config": self.config}
         return {"parts": parts, **_without_times(content)}
@@ -104,7 +104,7 @@ class Record:
         )
 
     def cells(self) -> dict[str, Cell]:
-        """Give the flat form: a value for each of ``COLUMNS``, JSON where it is structured."""
+        """Return the flat form: a value for each of ``COLUMNS``, JSON where it is structured."""
         named = {name: self.metrics.get(name) for name in METRICS}
         details = {name: self.details.get(name) for name in DETAILS}
         extra = {
@@ -162,7 +162,7 @@ def _plain(record: Record, name: str) -> Cell:
 
 
 def _real(value: Any) -> float | None:
-    """Give a number as SQLite can keep it: it has no NaN."""
+    """Return a number as SQLite can keep it: it has no NaN."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 

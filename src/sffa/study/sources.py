@@ -9,10 +9,10 @@ from pathlib import Path
 from sffa.data import load, names
 from sffa.errors import SFFAError
 from sffa.study.configuration import Run
-from sffa.study.csv_file import import_csv
 from sffa.study.errors import StudyError
 from sffa.study.record import Record
-from sffa.study.store import Store
+from sffa.study.store.csv_file import import_csv
+from sffa.study.store.store import Store
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
@@ -24,7 +24,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
 
 
 def own_data(dataset: str) -> bool:
-    """Tell whether a dataset is a file or folder of the user's own, which may change."""
+    """Whether a dataset is a file or folder of the user's own, which may change."""
     return dataset.removeprefix("split-") not in names()
 
 
@@ -41,7 +41,7 @@ def check_data(records: Iterable[Record], datasets: Iterable[str]) -> None:
 
 
 def unavailable(runs: Iterable[Run]) -> dict[str, str]:
-    """Give the datasets of runs that can neither be read nor fetched, each with the reason.
+    """Return the datasets of runs that can neither be read nor fetched, each with the reason.
 
     Done once, before workers start: they find the files in place, and a dataset that cannot be
     had costs one attempt rather than one for each run.

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from sffa.core import Epoch, Learner, Trainer, make
-from sffa.core.algorithms import check, preset_of
 from sffa.core.config import Seed, Strict, Widths
+from sffa.core.presets import check, preset_of
 from sffa.data import Dataset, load
+from sffa.extension import is_reference
 from sffa.memory import peak_mb, restart_peak
-from sffa.own import is_own
 
 NEGATIVES = ("uniform", "hard", "all", "none")
 
@@ -41,7 +41,9 @@ class StaticConfig(Strict):
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(default_factory=dict, description="fields of NetworkConfig")
     holdout: int = Field(default=5000, ge=0, description="training examples kept to choose by")
-    kernels: Literal["auto", "torch", "numba"] = "auto"
+    backend: Literal["auto", "torch", "numba"] = "auto"
+
+    renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
 
     @model_validator(mode="before")
     @classmethod
@@ -53,7 +55,9 @@ class StaticConfig(Strict):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
-        if not is_own(self.algorithm) and (self.algorithm == "bp") != (self.negatives == "none"):
+        if not is_reference(self.algorithm) and (self.algorithm == "bp") != (
+            self.negatives == "none"
+        ):
             raise ValueError(
                 f"negatives='{self.negatives}' does not go with algorithm='{self.algorithm}': "
                 "back-propagation has none, the others need some"
@@ -113,14 +117,14 @@ def train_static(
 
 def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
     contrasts = preset_of(config.algorithm) is not None
-    kernels = {"kernels": config.kernels} if contrasts else {}
+    backend = {"backend": config.backend} if contrasts else {}
     learner = make(
         config.algorithm,
         data.features,
         config.hidden,
         classes=range(data.classes),
         seed=config.seed,
-        **kernels,
+        **backend,
         **config.network,
     )
     learner.standardise(data.mean, data.std)

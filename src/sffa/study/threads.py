@@ -50,7 +50,7 @@ def layout(workers: int | None = None, threads: int | None = None, available: in
 
 
 def variables(threads: int) -> dict[str, str]:
-    """Give the environment of a process that shall use so many threads."""
+    """Return the environment of a process that shall use so many threads."""
     return dict.fromkeys(_VARIABLES, str(threads))
 
 

@@ -28,7 +28,7 @@ def learning_curves(cells: Sequence[Cell]) -> list[Drawing]:
 
 
 def epochs(cell: Cell, key: str) -> Table:
-    """Give a value of each epoch (runs, epochs); runs of odd length left out."""
+    """Return a value of each epoch (runs, epochs); runs of odd length left out."""
     found = []
     for run in cell.runs:
         curve = run.record.get("curve")

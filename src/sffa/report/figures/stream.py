@@ -24,7 +24,7 @@ def streams(cells: Sequence[Cell]) -> list[Drawing]:
 
 
 def curves(cell: Cell) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Give the accuracy over seen experiences (runs, experiences); runs of odd length left out."""
+    """Return the accuracy over seen experiences (runs, experiences), runs of one length."""
     found = []
     for run in cell.runs:
         values = run.record.get("curve")

@@ -67,7 +67,7 @@ class Cluster:
             ) from error
 
     def slots(self) -> int:
-        """Give how many runs fit on the nodes that are up now."""
+        """Return how many runs fit on the nodes that are up now."""
         return int(self._ray.cluster_resources().get("CPU", 0)) // self.threads
 
     def start(self, run: Run) -> None:
@@ -105,7 +105,7 @@ class Cluster:
 
 
 def _environment(cluster: Cluster) -> dict[str, str]:
-    """Give what a worker must know from the driver: threads, and where things are."""
+    """Return what a worker must know from the driver: threads, and where things are."""
     told = {name: os.environ[name] for name in (VARIABLE, "PYTHONPATH") if os.environ.get(name)}
     if "PYTHONPATH" in told:
         parts = told["PYTHONPATH"].split(os.pathsep)

@@ -25,7 +25,7 @@ class Executor(Protocol):
     name: str
 
     def slots(self) -> int:
-        """Give how many runs can be under way at once, now."""
+        """Return how many runs can be under way at once, now."""
         ...
 
     def start(self, run: Run) -> None:
@@ -42,7 +42,7 @@ class Executor(Protocol):
 
 
 def described(error: BaseException) -> tuple[str, str]:
-    r"""Give an error in one line, and in full.
+    r"""Return an error in one line, and in full.
 
     >>> described(ValueError("too small\nby far"))[0]
     'ValueError: too small by far'

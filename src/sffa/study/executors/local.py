@@ -36,7 +36,7 @@ class Local:
         self._crew: list[_Worker] = []
 
     def slots(self) -> int:
-        """Give the number of workers."""
+        """Return the number of workers."""
         return self.workers
 
     def start(self, run: Run) -> None:

@@ -18,7 +18,7 @@ class Serial:
         self._run: Run | None = None
 
     def slots(self) -> int:
-        """Give one: this process."""
+        """Return one: this process."""
         return 1
 
     def start(self, run: Run) -> None:

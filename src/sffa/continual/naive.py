@@ -1,9 +1,0 @@
-"""Naive: train on what comes, and forget."""
-
-from __future__ import annotations
-
-from sffa.continual.strategy import Strategy
-
-
-class Naive(Strategy):
-    """Do nothing about forgetting: the lower bound."""

@@ -1,0 +1,30 @@
+"""What protects the past, one method a file; `registry` knows them by name."""
+
+from sffa.continual.strategies.agem import AGEM
+from sffa.continual.strategies.base import Clock, Combined, Strategy
+from sffa.continual.strategies.ewc import EWC
+from sffa.continual.strategies.gem import GEM
+from sffa.continual.strategies.joint import Joint
+from sffa.continual.strategies.mas import MAS
+from sffa.continual.strategies.naive import Naive
+from sffa.continual.strategies.registry import METHODS, PAPER, make_strategy, options_of
+from sffa.continual.strategies.replay import Replay
+from sffa.continual.strategies.si import SI
+
+__all__ = [
+    "AGEM",
+    "EWC",
+    "GEM",
+    "MAS",
+    "METHODS",
+    "PAPER",
+    "SI",
+    "Clock",
+    "Combined",
+    "Joint",
+    "Naive",
+    "Replay",
+    "Strategy",
+    "make_strategy",
+    "options_of",
+]

@@ -1,0 +1,55 @@
+"""A-GEM (Chaudhry 2019): one gradient for the whole past."""
+
+from __future__ import annotations
+
+import torch
+
+from sffa.continual.strategies.base import Clock
+from sffa.continual.strategies.episodes import EpisodicMemory
+from sffa.continual.strategies.gem import gram_matrix
+from sffa.continual.views import Batch, join
+from sffa.core import Learner
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError
+
+
+class AGEM(EpisodicMemory):
+    """Take from a gradient what goes against the gradient of a sample of all stored examples.
+
+    Parameters
+    ----------
+    patterns
+        Examples kept of each experience.
+    sample
+        Stored examples drawn in each step, the same number of each experience.
+    """
+
+    def __init__(
+        self, patterns: int = 100, sample: int = 100, *, seed: int = 0, batch_size: int = 512
+    ) -> None:
+        super().__init__(patterns, seed=seed, batch_size=batch_size)
+        if sample < 1:
+            raise ConfigurationError(f"a-gem.sample must be 1 or more, got {sample}")
+        self.sample = sample
+
+    def after_backward(self, learner: Learner, clock: Clock) -> None:
+        """Project the current gradient if its product with the past one is negative."""
+        past = self.past(clock)
+        if not past:
+            return
+        rows = self.rows(learner, 2)
+        self.write(rows[1], learner, self._drawn(past, clock))
+        self.write_current(rows[0], learner)
+        gram = gram_matrix(rows)
+        if gram[0, 1] < 0:
+            rows[0].sub_(rows[1], alpha=gram[0, 1] / gram[1, 1])
+            self.read_current(rows[0], learner)
+
+    def _drawn(self, past: list[Batch], clock: Clock) -> Batch:
+        each = max(self.sample // len(past), 1)
+        rng = generator(self.seed, "a-gem", clock.experience, clock.epoch, clock.batch)
+        drawn = []
+        for batch in past:
+            places = torch.from_numpy(rng.permutation(len(batch.y))[:each])
+            drawn.append(Batch(batch.x[places], batch.y[places], batch.task))
+        return join(drawn)

@@ -1,0 +1,93 @@
+"""A few examples of every experience, and their gradients as flat rows."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sffa.continual.strategies.base import Clock, Strategy, named
+from sffa.continual.stream import Experience
+from sffa.continual.views import Batch
+from sffa.core import Learner
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError
+
+
+class EpisodicMemory(Strategy):
+    """Keep ``patterns`` random examples of each experience: memory grows by that many at a time."""
+
+    def __init__(self, patterns: int, *, seed: int = 0, batch_size: int = 512) -> None:
+        super().__init__(seed, batch_size)
+        if patterns < 0:
+            raise ConfigurationError(
+                f"an episodic memory keeps 0 or more examples of an experience, got {patterns}"
+            )
+        self.patterns = patterns
+        self._rows = torch.empty(0, 0)
+
+    def after_experience(self, learner: Learner, experience: Experience) -> None:
+        """Store examples of this experience."""
+        if not self.patterns:
+            return
+        view = experience.train
+        rng = generator(self.seed, "episode", experience.index)
+        chosen = rng.permutation(len(view))[: self.patterns]
+        batch = view.take(torch.from_numpy(chosen))
+        number = experience.index
+        self.buffers[f"x.{number}"], self.buffers[f"y.{number}"] = batch.x, batch.y
+        if batch.task is not None:
+            self.buffers[f"task.{number}"] = torch.as_tensor(batch.task).reshape(-1)
+
+    def past(self, clock: Clock) -> list[Batch]:
+        """Return the stored examples of each experience before this one."""
+        return [
+            Batch(self.buffers[f"x.{n}"], self.buffers[f"y.{n}"], self._task(n))
+            for n in range(clock.experience)
+            if f"x.{n}" in self.buffers
+        ]
+
+    def _task(self, number: int) -> int | None:
+        task = self.buffers.get(f"task.{number}")
+        return None if task is None else int(task[0])
+
+    def rows(self, learner: Learner, count: int) -> Tensor:
+        """Return room for ``count`` flat gradients; the same room each time."""
+        size = sum(parameter.numel() for parameter in learner.parameters())
+        if self._rows.shape[0] < count or self._rows.shape[1] != size:
+            self._rows = torch.zeros(count, size, device=learner.device)
+        return self._rows[:count]
+
+    def write(self, row: Tensor, learner: Learner, batch: Batch) -> None:
+        """Write the gradient of the loss of stored examples; ``.grad`` stays untouched."""
+        parameters = list(named(learner).values())
+        loss = learner.loss(*batch)
+        self._fill(row, learner, list(torch.autograd.grad(loss, parameters, allow_unused=True)))
+
+    def write_current(self, row: Tensor, learner: Learner) -> None:
+        """Write the gradient that the optimiser would use."""
+        self._fill(row, learner, [parameter.grad for parameter in learner.parameters()])
+
+    @torch.no_grad()
+    def read_current(self, row: Tensor, learner: Learner) -> None:
+        """Hand a gradient to the optimiser, where the loss reaches."""
+        reached = [
+            (p.grad, part)
+            for p, part in zip(learner.parameters(), _parts(row, learner), strict=True)
+            if p.grad is not None
+        ]
+        torch._foreach_copy_([grad for grad, _ in reached], [part for _, part in reached])
+
+    @torch.no_grad()
+    def _fill(self, row: Tensor, learner: Learner, grads: list[Tensor | None]) -> None:
+        for part, grad in zip(_parts(row, learner), grads, strict=True):
+            if grad is None:
+                part.zero_()
+            else:
+                part.copy_(grad)
+
+
+def _parts(row: Tensor, learner: Learner) -> list[Tensor]:
+    """Show a flat row as tensors shaped like the parameters."""
+    parameters = list(learner.parameters())
+    pieces = torch.split(row, [parameter.numel() for parameter in parameters])
+    return [piece.view(p.shape) for piece, p in zip(pieces, parameters, strict=True)]

@@ -1,0 +1,26 @@
+"""Joint training: everything seen so far, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sffa.continual.strategies.base import Strategy
+from sffa.continual.stream import Experience
+from sffa.continual.views import View, merge
+
+
+class Joint(Strategy):
+    """Train each experience on all examples seen so far: the upper bound, memory unbounded."""
+
+    _kept = 0.0
+
+    def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:
+        """Return this experience's examples and all before."""
+        view = merge([*(earlier.train for earlier in past), experience.train])
+        self._kept = len(view) * view.images[:1].nbytes / 2**20
+        return view
+
+    @property
+    def megabytes(self) -> float:
+        """All examples seen, in 2**20 bytes."""
+        return self._kept

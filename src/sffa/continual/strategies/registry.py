@@ -1,0 +1,137 @@
+"""The strategies by name, and their options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from sffa.continual.strategies.agem import AGEM
+from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.strategies.ewc import EWC
+from sffa.continual.strategies.gem import GEM
+from sffa.continual.strategies.joint import Joint
+from sffa.continual.strategies.mas import MAS
+from sffa.continual.strategies.naive import Naive
+from sffa.continual.strategies.replay import Replay
+from sffa.continual.strategies.si import SI
+from sffa.errors import ConfigurationError, nearest
+from sffa.extension import import_class, is_reference
+
+# The class of each name and what the name adds to its defaults; the first six are the paper's.
+METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
+    "naive": (Naive, {}),
+    "ewc": (EWC, {}),
+    "si": (SI, {}),
+    "mas": (MAS, {}),
+    "replay": (Replay, {}),
+    "gem": (GEM, {}),
+    "ewc-online": (EWC, {"decay": 0.9}),
+    "replay-reservoir": (Replay, {"policy": "reservoir"}),
+    "replay-balanced": (Replay, {"policy": "class"}),
+    "a-gem": (AGEM, {}),
+    "joint": (Joint, {}),
+}
+PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
+_OURS = ("seed", "batch_size")
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def find(method: str) -> tuple[type[Strategy], dict[str, Any]]:
+    """Return the class of a method, and what the name adds to its defaults.
+
+    ``module:Class`` is a strategy of the user's own.
+    """
+    if is_reference(method):
+        return import_class(method, Strategy), {}
+    if method not in METHODS:
+        raise ConfigurationError(
+            f"unknown method '{method}'{nearest(method, list(METHODS))} "
+            f"(known: {', '.join(METHODS)}; join them with +; your own: module:Class)"
+        )
+    return METHODS[method]
+
+
+def options_of(method: str) -> dict[str, Any]:
+    """Return the options of a method with their defaults.
+
+    >>> options_of("ewc-online")
+    {'strength': 100000.0, 'decay': 0.9}
+    """
+    kind, preset = find(method)
+    parameters = inspect.signature(kind).parameters
+    return {n: preset.get(n, p.default) for n, p in parameters.items() if n not in _OURS}
+
+
+def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Refuse methods and options that do not exist, and values of the wrong type."""
+    if len(set(parts)) < len(parts):
+        raise ConfigurationError(f"a method is named twice in '{'+'.join(parts)}'")
+    known = [f"{part}.{name}" for part in parts for name in options_of(part)]
+    for key, value in options.items():
+        if key not in known:
+            raise ConfigurationError(
+                f"unknown option '{key}'{nearest(key, known)} "
+                f"(known for {'+'.join(parts)}: {', '.join(known) or 'none'})"
+            )
+        method, _, name = key.rpartition(".")
+        wanted = get_type_hints(find(method)[0].__init__).get(name, Any)
+        try:
+            TypeAdapter(wanted).validate_python(value, strict=True)
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].lower()
+            raise ConfigurationError(f"option '{key}' = {value!r}: {said}") from None
+
+
+def make_strategy(
+    parts: Sequence[str],
+    options: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    batch_size: int = 512,
+) -> Strategy:
+    """Make the strategy of one name, or of several at work together.
+
+    >>> make_strategy(["ewc"], {"ewc.strength": 10}).strength
+    10
+    """
+    given = dict(options or {})
+    check(parts, given)
+    made = []
+    for part in parts:
+        kind, preset = find(part)
+        mark = f"{part}."
+        own = {k.removeprefix(mark): v for k, v in given.items() if k.startswith(mark)}
+        made.append(_made(part, kind, {**preset, **own}, seed, batch_size))
+    return made[0] if len(made) == 1 else Combined(made)
+
+
+def _made(
+    name: str, kind: type[Strategy], options: dict[str, Any], seed: int, batch_size: int
+) -> Strategy:
+    """Make one strategy; one of the user's own need not take seed and batch size."""
+    _check_hooks(name, kind)
+    common = {"seed": seed, "batch_size": batch_size}
+    parameters = inspect.signature(kind).parameters
+    needed = [n for n, p in parameters.items() if p.default is p.empty and p.kind not in _ANY]
+    lacking = [n for n in needed if n not in options and n not in common]
+    if lacking:
+        raise ConfigurationError(f"method '{name}' needs the option '{name}.{lacking[0]}'")
+    made = kind(**options, **{n: v for n, v in common.items() if n in parameters})
+    if not hasattr(made, "parameter_state"):
+        raise ConfigurationError(f"'{name}' must call super().__init__() in its __init__")
+    made.seed, made.batch_size = seed, batch_size
+    return made
+
+
+def _check_hooks(name: str, kind: type[Strategy]) -> None:
+    """Refuse what looks like a hook and would never be called."""
+    hooks = [hook for hook in vars(Strategy) if not hook.startswith("_")]
+    for method in dir(kind):
+        if method.startswith(("before_", "after_")) and method not in hooks:
+            raise ConfigurationError(
+                f"'{name}' has a method '{method}' that nothing calls{nearest(method, hooks)}; "
+                f"the hooks are {', '.join(hooks)}"
+            )

@@ -1,0 +1,147 @@
+"""TensorBoard: scalars, histograms of goodness, sparsity of latents and maps of neurons.
+
+Needs the extra ``tensorboard``; nothing of it is imported before a board is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from sffa.continual.result import Result
+from sffa.core import Epoch, Learner, Network
+from sffa.core.learner import Array
+from sffa.errors import ConfigurationError
+from sffa.kernels import Winners, expand
+
+_EXAMPLES = 512
+_ROWS = 28
+
+
+class Board:
+    """Writes what happens in training into a folder that TensorBoard shows.
+
+    Parameters
+    ----------
+    folder
+        Where the event files go.
+    x, y
+        Examples to look into the network with; the first 512 are used. Without them only
+        scalars are written. Looking draws nothing from any generator and changes no weight.
+
+    Examples
+    --------
+    ``trainer.fit(x, y, on_epoch=board.on_epoch(trainer.learner))`` writes after every epoch.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        x: Tensor | Array | None = None,
+        y: Tensor | Array | None = None,
+    ) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise ConfigurationError(
+                "TensorBoard is not installed; pip install 'sffa[tensorboard]'"
+            ) from None
+        self.x = None if x is None else x[:_EXAMPLES]
+        self.y = None if y is None else y[:_EXAMPLES]
+        self.writer: Any = SummaryWriter(os.fspath(folder))
+
+    def on_epoch(self, learner: Learner) -> Callable[[Epoch], None]:
+        """Return a callback for `Trainer.fit` that writes each epoch of this learner."""
+
+        def write(epoch: Epoch) -> None:
+            self.epoch(learner, epoch)
+
+        return write
+
+    def epoch(self, learner: Learner, epoch: Epoch) -> None:
+        """Write an epoch of static training."""
+        scalars: dict[str, float] = {"loss": epoch.loss, "seconds": epoch.seconds}
+        for name, value in epoch.accuracy.items():
+            scalars[f"accuracy/{name}"] = value
+        for name, values in epoch.layer_accuracy.items():
+            for number, value in enumerate(values, start=1):
+                scalars[f"accuracy/{name}/layer {number}"] = value
+        self.scalars(scalars, epoch.number)
+        self.look(learner, epoch.number)
+
+    def experience(self, number: int, result: Result, learner: Learner | None = None) -> None:
+        """Write the result after ``number`` experiences; fits ``on_experience`` of the loop."""
+        row = result.rows[-1] if result.rows else []
+        scalars = {f"accuracy/experience {i}": value for i, value in enumerate(row, start=1)}
+        if number:
+            scalars["accuracy/seen"] = result.curve[-1]
+            scalars |= {f"stream/{name}": value for name, value in result.metrics.items()}
+        self.scalars(scalars, number)
+        if learner is not None:
+            self.look(learner, number)
+
+    def scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Write numbers by name."""
+        for name, value in values.items():
+            self.writer.add_scalar(name, value, step)
+
+    @torch.no_grad()
+    def look(self, learner: Learner, step: int) -> None:
+        """Write goodness, sparsity and usage of every layer of a forward-forward network."""
+        if self.x is None or self.y is None or not isinstance(learner, Network):
+            return
+        known = torch.isin(torch.as_tensor(self.y).long(), torch.tensor(learner.classes))
+        if not bool(known.any()):
+            return
+        right = learner.columns(torch.as_tensor(self.y)[known])
+        wrong = (right + 1) % len(learner.classes)
+        pair = torch.stack([right, wrong], dim=1) if len(learner.classes) > 1 else right[:, None]
+        x = torch.as_tensor(self.x)[known]
+        for number, (layer, response) in enumerate(
+            zip(learner.layers, learner.scan(x, pair), strict=True), start=1
+        ):
+            active = response.active
+            latent = expand(active, layer.width) if isinstance(active, Winners) else active  # type: ignore[arg-type]
+            goodness = layer.goodness.probability(response.energies)  # type: ignore[operator, union-attr]
+            self._layer(number, goodness, latent, step)
+        self.writer.flush()
+
+    def _layer(self, number: int, goodness: Tensor, latent: Tensor, step: int) -> None:
+        """Write one layer: ``goodness`` (batch, pair) and ``latent`` (batch, pair, width)."""
+        for column, sign in zip(range(goodness.shape[1]), ("positive", "negative"), strict=False):
+            tag = f"layer {number}/goodness of {sign} inputs"
+            self.writer.add_histogram(tag, goodness[:, column], step)
+            score = float(_hoyer(latent[:, column]).mean())
+            self.scalars({f"layer {number}/Hoyer of {sign} inputs": score}, step)
+        usage = latent[:, 0].sum(dim=0)
+        columns = -(-len(usage) // _ROWS)
+        picture = usage.new_zeros(_ROWS * columns)
+        picture[: len(usage)] = usage / usage.max().clamp(min=1e-12)
+        tag = f"layer {number}/usage of neurons"
+        image = picture.view(1, _ROWS, columns)
+        self.writer.add_image(tag, image, step)
+
+    def close(self) -> None:
+        """Write what is left and close the files."""
+        self.writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, t: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _hoyer(latent: Tensor) -> Tensor:
+    """Return Hoyer's sparsity along the last axis; 1 for a silent latent."""
+    root = latent.shape[-1] ** 0.5
+    norm = latent.norm(dim=-1)
+    ratio = latent.abs().sum(dim=-1) / norm.clamp(min=1e-30)
+    return torch.where(norm > 0, (root - ratio) / max(root - 1, 1e-30), 1.0)

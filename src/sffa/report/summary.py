@@ -1,0 +1,148 @@
+"""What was run, on what, and what is not as it should be."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sffa.report.cells import Cell
+from sffa.report.records import (
+    ALGORITHMS,
+    DATASETS,
+    METHODS,
+    SCENARIOS,
+    Run,
+    flat,
+    number,
+    sort_keys,
+)
+from sffa.report.style import name_of
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Counts, the names of what was run, machines with their runs, and what is amiss."""
+
+    facts: list[tuple[str, str]]
+    machines: list[tuple[int, list[tuple[str, str]]]]
+    warnings: list[str]
+    failures: list[Run]
+    lacking: list[tuple[str, str]]
+
+
+def overview(runs: Sequence[Run], groups: Sequence[Cell]) -> Overview:
+    """Look over all runs."""
+    done = [run for run in runs if run.done]
+    failures = [run for run in runs if not run.done]
+    lacking = [(describe(cell), _seeds(cell.missing)) for cell in groups if cell.missing]
+    return Overview(
+        facts=_facts(runs, done, groups),
+        machines=_machines(runs),
+        warnings=_warnings(runs, done, failures, lacking),
+        failures=failures,
+        lacking=lacking,
+    )
+
+
+def describe(cell: Cell | Run) -> str:
+    """Name a cell or a run in words."""
+    parts = [name_of(cell.dataset), name_of(cell.scenario), name_of(cell.method)]
+    parts.append(name_of(cell.algorithm))
+    return ", ".join(part for part in parts if part)
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> duration(42), duration(600), duration(9000)
+    ('42 s', '10 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _facts(
+    runs: Sequence[Run], done: Sequence[Run], groups: Sequence[Cell]
+) -> list[tuple[str, str]]:
+    if not runs:
+        return []
+    seeds = sorted({run.seed for run in runs if run.seed is not None})
+    facts = [
+        ("Runs", f"{len(done):,} done, {len(runs) - len(done):,} failed"),
+        ("Configurations", f"{len(groups):,}"),
+        ("Datasets", _names([run.dataset for run in runs], DATASETS)),
+        ("Scenarios", _names([run.scenario for run in runs], SCENARIOS)),
+        ("Algorithms", _names([run.algorithm for run in runs], ALGORITHMS)),
+    ]
+    continual = [run.method for run in runs if not run.static]
+    if continual:
+        facts.append(("Methods", _names(continual, METHODS)))
+    facts.append(("Seeds", _seeds(tuple(seeds)) if seeds else "unknown"))
+    times = [t for run in runs if (t := number(run.record.get("seconds"))) is not None]
+    if times:
+        facts.append(("Computing time", f"{duration(sum(times))} in all"))
+    memory = [m for run in runs if (m := number(run.record.get("peak_memory_mb"))) is not None]
+    if memory:
+        facts.append(("Largest memory", f"{max(memory):,.0f} MB"))
+    return facts
+
+
+def _names(values: list[str], known: Sequence[str]) -> str:
+    return ", ".join(name_of(value) for value in sort_keys(values, known))
+
+
+def _machines(runs: Sequence[Run]) -> list[tuple[int, list[tuple[str, str]]]]:
+    """Return each distinct environment with its number of runs, the commonest first."""
+    texts: Counter[str] = Counter()
+    for run in runs:
+        environment = run.record.get("environment")
+        if isinstance(environment, Mapping) and environment:
+            texts[json.dumps(flat(environment), default=str)] += 1
+    return [
+        (count, [(key, str(value)) for key, value in json.loads(text).items()])
+        for text, count in texts.most_common(8)
+    ]
+
+
+def _warnings(
+    runs: Sequence[Run],
+    done: Sequence[Run],
+    failures: Sequence[Run],
+    lacking: Sequence[tuple[str, str]],
+) -> list[str]:
+    if not runs:
+        return ["There are no runs yet. sffa reproduce makes them, sffa report shows them."]
+    warnings = []
+    if failures:
+        share = "all runs" if not done else f"{len(failures):,} of {len(runs):,} runs"
+        warnings.append(f"{share[0].upper()}{share[1:]} failed and are left out of every mean.")
+    if lacking:
+        many = (
+            "One configuration lacks"
+            if len(lacking) == 1
+            else f"{len(lacking):,} configurations lack"
+        )
+        warnings.append(f"{many} seeds that others of the same dataset and scenario have.")
+    if len(done) == 1:
+        warnings.append("This is a single run: there is no spread to judge it by.")
+    elif done and len({run.seed for run in done}) == 1:
+        warnings.append("There is a single seed: differences may be chance.")
+    return warnings
+
+
+def _seeds(seeds: tuple[int, ...]) -> str:
+    """Write seeds as ranges.
+
+    >>> _seeds((0, 1, 2, 5))
+    '0–2, 5'
+    """
+    parts: list[list[int]] = []
+    for seed in seeds:
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    return ", ".join(str(p[0]) if len(p) == 1 else f"{p[0]}–{p[-1]}" for p in parts)

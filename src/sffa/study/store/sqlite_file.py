@@ -1,0 +1,169 @@
+"""Opening a store's SQLite file, and what to say when that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sffa.study.errors import StoreError
+from sffa.study.record import COLUMNS
+from sffa.study.store.schema import APPLICATION_ID, TABLES, VERSION, digest
+
+_PATIENCE = 60.0
+
+
+class Unusable(Exception):
+    """A file that must be set aside, and why."""
+
+
+@contextlib.contextmanager
+def translate_errors(path: Path, doing: str) -> Iterator[None]:
+    """Turn what SQLite and the system say into one line with a remedy."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"cannot {doing} the store {path}: {_remedy(error, path)}") from error
+
+
+def _remedy(error: Exception, path: Path) -> str:
+    text = str(error)
+    if "full" in text or getattr(error, "errno", None) == 28:
+        return "the disk is full; make room and start again, what was recorded is kept"
+    sealed = path.exists() and not os.access(path.parent, os.W_OK)
+    if "readonly" in text or "read-only" in text.lower() or (sealed and "unable" in text):
+        return "it is read-only; choose another place with --store"
+    if "unable to open" in text or isinstance(error, OSError):
+        return f"{text}; choose a folder that can be written with --store"
+    if "locked" in text:
+        return f"another process kept it locked for {_PATIENCE:.0f} s; start again"
+    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a data" in text):
+        return f"it is damaged ({text}); start again and what can be read will be saved"
+    return text
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open for reading and writing, in write-ahead mode; make the tables of a new file.
+
+    Raises
+    ------
+    Unusable
+        If the file is damaged or of another version.
+    """
+    with translate_errors(path, "open"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    try:
+        with translate_errors(path, "open"), _unusable(path):
+            _identify(db, path)
+            _write_ahead(db)
+            db.execute("PRAGMA synchronous = FULL")
+            with transaction(db):
+                if not _identify(db, path):
+                    for statement in TABLES:
+                        db.execute(statement)
+            inspect(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_readonly(path: Path) -> sqlite3.Connection:
+    """Open for reading only, also where nothing can be written.
+
+    Where the folder can be written the connection could write too, so that the last to close it
+    can tidy the log away; it is told not to.
+    """
+    if not path.is_file():
+        raise StoreError(f"there is no store at {path}")
+    uri = path.absolute().as_uri()
+    ways = [f"{uri}?mode=rw", f"{uri}?mode=ro"]
+    if not Path(f"{path}-wal").exists():
+        ways.append(f"{uri}?mode=ro&immutable=1")
+    for way in ways:
+        db = sqlite3.connect(way, uri=True, timeout=_PATIENCE, isolation_level=None)
+        try:
+            with translate_errors(path, "read"), _unusable(path):
+                db.execute("PRAGMA query_only = ON")
+                if not _identify(db, path):
+                    raise StoreError(f"{path} holds no study yet")
+                inspect(db)
+            return db
+        except BaseException as error:
+            db.close()
+            barred = isinstance(error.__cause__, sqlite3.OperationalError)
+            if not barred or way is ways[-1]:
+                raise
+    raise AssertionError("the last way returns or raises")
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Write all of a block or nothing, alone."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def inspect(db: sqlite3.Connection) -> None:
+    """Check the file's structure and the checksum of every finished row."""
+    verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise Unusable(str(verdict).splitlines()[-1])
+    for *values, kept in db.execute(
+        f"SELECT {', '.join(COLUMNS)}, digest FROM runs WHERE status IN ('done', 'failed')"
+    ):
+        if digest(values) != kept:
+            raise Unusable("a record does not match its checksum")
+
+
+def _identify(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether our tables are there; a foreign file is an error, another version unusable.
+
+    Tables are counted first: if another process makes them at this moment, together with its mark,
+    the mark is seen too.
+    """
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    kind = db.execute("PRAGMA application_id").fetchone()[0]
+    if kind == 0 and tables == 0:
+        return False
+    if kind != APPLICATION_ID:
+        raise StoreError(f"{path} is an SQLite file of another program; name another with --store")
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version != VERSION:
+        raise Unusable(f"it has format {version}, this version reads format {VERSION}")
+    return True
+
+
+@contextlib.contextmanager
+def _unusable(path: Path) -> Iterator[None]:
+    """Tell damage from a place that does not let us in."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        harmless = isinstance(error, sqlite3.OperationalError) and "no such" not in str(error)
+        if harmless or not os.access(path, os.R_OK):
+            raise
+        raise Unusable(str(error)) from error
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log; the switch itself does not wait for others, so we do."""
+    limit = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > limit:
+                raise
+            time.sleep(0.05)

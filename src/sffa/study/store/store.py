@@ -1,0 +1,280 @@
+"""The store: one SQLite file, one row per run, claimed with a lease and kept for good."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sffa.study.configuration import Key, Run
+from sffa.study.errors import StoreError
+from sffa.study.record import COLUMNS, Record
+from sffa.study.store import recovery
+from sffa.study.store.owner import is_gone
+from sffa.study.store.schema import digest
+from sffa.study.store.sqlite_file import (
+    Unusable,
+    connect,
+    connect_readonly,
+    transaction,
+    translate_errors,
+)
+
+LEASE = 60.0
+TRIES = 3
+RENEW = "UPDATE runs SET lease = ? WHERE owner = ?"
+_MARKS = ", ".join("?" for _ in COLUMNS)
+_OVER = "status IN ('done', 'failed')"
+
+
+class Store:
+    """Records of a study, safe to share between processes of one machine.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if absent. One that is damaged or of another version is renamed
+        beside its place, what can be read is copied into a new one, and ``notice`` says so.
+    readonly
+        Only read: nothing is made, moved or written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
+        self.path = Path(path)
+        self.notice: str | None = None
+        self._db = self._read() if readonly else self._open()
+
+    def _read(self) -> sqlite3.Connection:
+        try:
+            return connect_readonly(self.path)
+        except Unusable as reason:
+            raise StoreError(
+                f"the store {self.path} cannot be trusted: {reason}; 'sffa study check' sets it "
+                "aside and saves what can be read"
+            ) from None
+
+    def _open(self) -> sqlite3.Connection:
+        with translate_errors(self.path, "open"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(Unusable):
+            return connect(self.path)
+        with recovery.alone(self.path):
+            try:
+                return connect(self.path)
+            except Unusable as reason:
+                aside = recovery.set_aside(self.path)
+                saved = recovery.readable(aside)
+                self._db = connect(self.path)
+                self.add(saved)
+                self.notice = (
+                    f"the store {self.path} could not be trusted: {reason}; it is kept as "
+                    f"{aside.name}, {len(saved)} records were saved from it"
+                )
+                return self._db
+
+    def close(self) -> None:
+        """Close the file; the last to close it folds the log into it."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, t: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _write(self) -> Iterator[sqlite3.Connection]:
+        with translate_errors(self.path, "write to"), transaction(self._db) as db:
+            yield db
+
+    def claim(self, runs: Iterable[Run], owner: str, lease: float = LEASE) -> Run | None:
+        """Take the first run that nobody has done, failed or holds, and give it.
+
+        A claim whose lease is over, or whose owner is a process of this machine that is gone, is
+        free again.
+        """
+        with self._write() as db:
+            held = {
+                Key(h, s): (status, holder, until)
+                for h, s, status, holder, until in db.execute(
+                    "SELECT config_hash, seed, status, owner, lease FROM runs"
+                )
+            }
+            now = time.time()
+            for run in runs:
+                status, holder, until = held.get(run.key, ("waiting", None, None))
+                if status == "running" and (until < now or is_gone(holder)):
+                    self._note(db, run.key, "abandoned", holder)
+                    status = "waiting"
+                if status == "waiting":
+                    self._take(db, run, owner, now + lease)
+                    return run
+        return None
+
+    def _take(self, db: sqlite3.Connection, run: Run, owner: str, until: float) -> None:
+        asked = Record(*run.cell, seed=run.key.seed, config=run.values, attempts=0)
+        db.execute(
+            f"INSERT OR IGNORE INTO runs ({', '.join(COLUMNS)}) VALUES ({_MARKS})",
+            tuple((asked.cells() | {"status": "waiting"}).values()),
+        )
+        db.execute(
+            "UPDATE runs SET status = 'running', owner = ?, lease = ?, started = ?, "
+            "attempts = attempts + 1 WHERE config_hash = ? AND seed = ?",
+            (owner, until, _now(), *run.key),
+        )
+        self._note(db, run.key, "claimed", owner)
+
+    def renew(self, owner: str, lease: float = LEASE) -> int:
+        """Put off the end of all leases of an owner; give how many it still holds."""
+        with self._write() as db:
+            return db.execute(RENEW, (time.time() + lease, owner)).rowcount
+
+    def finish(self, run: Run, owner: str, result: dict[str, object]) -> bool:
+        """Keep the record of a claimed run; False if the claim was lost to another meanwhile."""
+        with self._write() as db:
+            row = self._claimed(db, run.key, owner)
+            if row is None:
+                self._note(db, run.key, "late", owner)
+                return False
+            record = Record.of(
+                result, status="done", attempts=row[0], started=row[1], finished=_now()
+            )
+            if record.key != run.key:
+                raise StoreError(f"the record of {run} carries another configuration or seed")
+            self._put(db, record)
+            self._note(db, run.key, "done", owner)
+            return True
+
+    def fail(self, run: Run, owner: str, error: str, detail: str = "", tries: int = TRIES) -> bool:
+        """Note that a claimed run failed; at the last of its tries keep that as its record."""
+        with self._write() as db:
+            row = self._claimed(db, run.key, owner)
+            if row is None:
+                self._note(db, run.key, "late", owner, error)
+                return False
+            attempts, started, failures = row
+            self._note(db, run.key, "failed", owner, detail or error)
+            db.execute(
+                "UPDATE runs SET status = 'waiting', owner = NULL, lease = NULL, error = ?, "
+                "failures = failures + 1 WHERE config_hash = ? AND seed = ?",
+                (error, *run.key),
+            )
+            if failures + 1 < tries:
+                return False
+            from sffa.study.environment import describe
+
+            environment = describe()
+            record = Record(
+                *run.cell,
+                seed=run.key.seed,
+                config=run.values,
+                status="failed",
+                environment=environment,
+                version=environment["version"],
+                attempts=attempts,
+                started=started,
+                finished=_now(),
+                error=error,
+            )
+            self._put(db, record)
+            return True
+
+    def _claimed(self, db: sqlite3.Connection, key: Key, owner: str) -> tuple[int, str, int] | None:
+        row: tuple[int, str, int] | None = db.execute(
+            "SELECT attempts, started, failures FROM runs "
+            "WHERE config_hash = ? AND seed = ? AND owner = ?",
+            (*key, owner),
+        ).fetchone()
+        return row
+
+    def _put(self, db: sqlite3.Connection, record: Record) -> None:
+        """Write a finished row with its checksum, in place of what the key had."""
+        values = tuple(record.cells().values())
+        settings = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS)
+        db.execute(
+            f"INSERT INTO runs ({', '.join(COLUMNS)}, digest) VALUES ({_MARKS}, ?) "
+            f"ON CONFLICT (config_hash, seed) DO UPDATE SET {settings}, "
+            "digest = excluded.digest, owner = NULL, lease = NULL",
+            (*values, digest(values)),
+        )
+
+    def release(self, owner: str) -> int:
+        """Return back all claims of an owner, as if they had not been made."""
+        with self._write() as db:
+            held = db.execute(
+                "SELECT config_hash, seed FROM runs WHERE owner = ?", (owner,)
+            ).fetchall()
+            for row in held:
+                self._note(db, Key(*row), "released", owner)
+            db.execute(
+                "UPDATE runs SET status = 'waiting', owner = NULL, lease = NULL WHERE owner = ?",
+                (owner,),
+            )
+            return len(held)
+
+    def retry_failed(self, runs: Iterable[Run]) -> int:
+        """Let failed runs be tried again; give how many."""
+        count = 0
+        with self._write() as db:
+            for run in runs:
+                count += db.execute(
+                    "UPDATE runs SET status = 'waiting', failures = 0, error = NULL, digest = NULL "
+                    "WHERE config_hash = ? AND seed = ? AND status = 'failed'",
+                    run.key,
+                ).rowcount
+        return count
+
+    def add(self, records: Iterable[Record]) -> int:
+        """Take in records from elsewhere; those done here stay. Give how many were new."""
+        count = 0
+        with self._write() as db:
+            for record in records:
+                row = db.execute(
+                    "SELECT status FROM runs WHERE config_hash = ? AND seed = ?", record.key
+                ).fetchone()
+                status = row[0] if row else "waiting"
+                if status == "waiting" or (status == "failed" and record.status == "done"):
+                    self._put(db, record)
+                    self._note(db, record.key, "imported", None)
+                    count += 1
+        return count
+
+    def statuses(self) -> dict[Key, str]:
+        """Return the status of every run that the store knows."""
+        with translate_errors(self.path, "read"):
+            rows = self._db.execute("SELECT config_hash, seed, status FROM runs").fetchall()
+        return {Key(h, s): status for h, s, status in rows}
+
+    def records(self, runs: Sequence[Run] | None = None) -> list[Record]:
+        """Return the finished records, or those of ``runs``, by cell and seed."""
+        with translate_errors(self.path, "read"):
+            rows = self._db.execute(
+                f"SELECT {', '.join(COLUMNS)} FROM runs WHERE {_OVER} "
+                "ORDER BY dataset, scenario, method, algorithm, config_hash, seed"
+            ).fetchall()
+        found = [Record.from_cells(dict(zip(COLUMNS, row, strict=True))) for row in rows]
+        if runs is None:
+            return found
+        wanted = {run.key for run in runs}
+        return [record for record in found if record.key in wanted]
+
+    def _note(
+        self, db: sqlite3.Connection, key: Key, event: str, owner: str | None, detail: str = ""
+    ) -> None:
+        db.execute(
+            "INSERT INTO events (at, config_hash, seed, event, owner, detail) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (_now(), *key, event, owner, detail or None),
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,78 @@
+"""Sweeps by hand: a TOML file, or ``name=value,value`` on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from sffa.core.config import Strict
+from sffa.errors import ConfigurationError
+from sffa.study.grid import Grid, Override, Study, seeds
+from sffa.study.presets import ALIASES, STUDIES
+
+
+class _Sweep(Strict):
+    name: str | None = None
+    seeds: str | int | list[int] = "0"
+    base: dict[str, Any] = Field(default_factory=dict)
+    axes: dict[str, list[Any]] = Field(default_factory=dict)
+    overrides: list[Override] = Field(default_factory=list)
+
+
+def read_study_file(path: str | os.PathLike[str]) -> Study:
+    """Read a study from a TOML file with ``seeds``, ``[base]``, ``[axes]``, ``[[overrides]]``."""
+    try:
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} is not TOML: {error}") from error
+    sweep = _Sweep(**values)
+    given = sweep.seeds if isinstance(sweep.seeds, list) else [sweep.seeds]
+    name = sweep.name or Path(path).stem
+    if name in {*STUDIES, *ALIASES, "all"}:
+        raise ConfigurationError(f"{path}: '{name}' is a study of sffa's own; name yours otherwise")
+    grid = Grid(base=sweep.base, axes=sweep.axes, overrides=sweep.overrides).completed()
+    return Study(name, (grid,), seeds(",".join(map(str, given))))
+
+
+def settings(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Read ``name=value`` and ``name=value,value``; values are JSON, or else plain words.
+
+    >>> settings(["epochs=1,2", "hidden=[100,100]", "negatives=hard"])
+    {'epochs': [1, 2], 'hidden': [[100, 100]], 'negatives': ['hard']}
+    """
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, given = text.partition("=")
+        if not equals or not name.strip() or not given.strip():
+            raise ConfigurationError(
+                f"cannot read '{text}'; write name=value, or name=value,value to sweep"
+            )
+        found[name.strip()] = [_value(part) for part in _split(given)]
+    return found
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that are outside of brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,226 @@
+"""Strategies and algorithms of the user's own, named as module:Class."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.continual.toy import small, toy
+
+from sffa import Network
+from sffa.continual import ContinualConfig, ContinualRun, Stopped, Stream, make_strategy, run
+from sffa.data import from_arrays, load
+from sffa.errors import ConfigurationError, DataError, ModelFileError
+from sffa.study import StaticConfig, run_static
+
+CODE = '''
+import torch
+from sffa import Backprop, Network
+from sffa.continual import Batch, Strategy
+from sffa.continual.strategies.replay import Replay
+
+class Shrink(Strategy):
+    """Weight decay as a term of the loss."""
+    def __init__(self, strength: float = 0.01, flag=False):
+        super().__init__()
+        self.strength, self.flag = strength, flag
+        self.buffers["steps"] = torch.zeros(1)
+    def extra_loss(self, learner, batch, clock):
+        assert len(batch.x) == len(batch.y) <= 2 * self.batch_size
+        self.buffers["steps"] += 1
+        return self.strength * sum(p.square().sum() for p in learner.parameters())
+
+class Gives(Strategy):
+    def add_penalty_gradients(self, learner):
+        return torch.zeros(())
+
+class Forgets(Strategy):
+    def __init__(self):
+        pass
+
+class Misnamed(Strategy):
+    def before_training_exp(self, learner):
+        pass
+
+class Needs(Strategy):
+    def __init__(self, teacher):
+        super().__init__()
+
+class Numbers(Strategy):
+    def after_experience(self, learner, experience):
+        self.buffers["seen"] = experience.index
+
+class Untasked(Strategy):
+    def extra_batch(self, clock):
+        return Batch(torch.zeros(2, 20), torch.tensor([0, 1]), None)
+
+class Mine(Replay):
+    def __init__(self):
+        super().__init__()
+
+class Same(Network):
+    pass
+
+class Double(Backprop):
+    def loss(self, x, y, task=None):
+        return 2 * super().loss(x, y, task)
+'''
+
+
+@pytest.fixture(autouse=True)
+def ideas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a module of that name in the working directory, and nowhere else."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "ideas", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "ideas.py").write_text(CODE)
+
+
+def test_a_term_of_the_loss_is_learned_and_its_options_are_taken() -> None:
+    plain = run(small("bp"), toy())
+    shrunk = run(small("bp", method="ideas:Shrink"), toy())
+    off = run(small("bp", method="ideas:Shrink", options={"ideas:Shrink.strength": 0.0}), toy())
+    assert plain.learner is not None
+    assert shrunk.learner is not None
+    sizes = [
+        sum(float(p.detach().square().sum()) for p in result.learner.parameters())
+        for result in (plain, shrunk)
+    ]
+    assert sizes[1] < sizes[0]
+    assert off.rows == plain.rows
+    assert shrunk.record()["method"] == "ideas:Shrink"
+
+
+def test_an_own_strategy_joins_others_and_goes_on_after_a_stop() -> None:
+    config = small("sffa", method="replay+ideas:Shrink", options={"ideas:Shrink.flag": True})
+    assert config.options == {"ideas:Shrink.flag": True}
+    whole = ContinualRun(config, toy())
+    whole.evaluate()
+    for experience in whole.stream:
+        whole.learn(experience)
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint="c.safetensors", on_batch=lambda done, _: np.bool_(done == 9))
+    resumed = run(config, toy(), checkpoint="c.safetensors")
+    assert resumed.rows == whole.result.rows
+    assert float(whole.strategy.tensors()["1.memory.steps"]) == whole.steps
+
+
+def test_an_own_algorithm_learns_and_says_that_it_cannot_be_saved() -> None:
+    config = small("ideas:Double", method="ewc", network={})
+    result = run(config, toy())
+    assert type(result.learner).__name__ == "Double"
+    assert result.metrics["acc"] > 10
+    with pytest.raises(ConfigurationError, match="a checkpoint holds networks of sffa's own"):
+        run(config, toy(), checkpoint="c.safetensors")
+    with pytest.raises(ModelFileError, match="a Double cannot be saved here"):
+        result.learner.save("d.safetensors")
+
+
+def test_a_network_with_one_thing_changed_is_otherwise_what_sffa_is() -> None:
+    own = run(small("ideas:Same"), toy())
+    assert own.rows == run(small("sffa"), toy()).rows
+    assert own.config.network == small("sffa").network
+
+
+def test_an_own_algorithm_learns_static_data_too() -> None:
+    config = StaticConfig(
+        **{"dataset": "digits", "algorithm": "ideas:Double", "epochs": 5, "hidden": (40,)},
+        **{"holdout": 0, "lr": 3e-3, "batch_size": 64},
+    )
+    assert run_static(config)["metrics"]["last"] > 20
+
+
+def test_a_subclass_of_a_strategy_knows_the_batch_size() -> None:
+    mine = make_strategy(["ideas:Mine"], batch_size=16)
+    own = ContinualRun(small("bp", method="ideas:Mine"), toy())
+    usual = ContinualRun(small("bp", method="replay"), toy())
+    for course in (own, usual):
+        course.evaluate()
+        for experience in course.stream:
+            course.learn(experience)
+    assert mine.batch_size == 16
+    assert own.result.rows == usual.result.rows
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("ideas:Shrunk", "no Strategy named 'Shrunk'; did you mean 'Shrink'"),
+        ("ideas:torch", "no Strategy named 'torch'"),
+        ("idea:Shrink", "cannot import 'idea'"),
+        (":Shrink", "not of the form module:Class"),
+        ("ideas:Forgets", r"must call super\(\).__init__\(\)"),
+        ("ideas:Misnamed", "'before_training_exp' that nothing calls; did you mean"),
+        ("ideas:Needs", "needs the option 'ideas:Needs.teacher'"),
+        ("ewk", "did you mean 'ewc'"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_line(method: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said) as found:
+        ContinualConfig(method=method)
+    assert "\n" not in str(found.value)
+
+
+def test_mistakes_that_only_a_run_shows_are_told_in_a_line() -> None:
+    with pytest.raises(ConfigurationError, match="goes into extra_loss"):
+        run(small("bp", method="ideas:Gives"), toy())
+    with pytest.raises(ConfigurationError, match="goes into extra_loss"):
+        run(small("bp", method="replay+ideas:Gives"), toy())
+    with pytest.raises(ConfigurationError, match=r"Numbers keeps memory.seen, a int"):
+        run(small("bp", method="ideas:Numbers"), toy())
+    with pytest.raises(DataError, match="with a task and examples without one"):
+        run(small("sffa", method="ideas:Untasked", scenario="task"), toy())
+    with pytest.raises(ConfigurationError, match="unknown scenario 'clas'; did you mean 'class'"):
+        Stream(toy(), "clas", 0)
+
+
+def test_what_is_no_configuration_or_no_data_is_told_in_a_line() -> None:
+    with pytest.raises(ConfigurationError, match="expected a ContinualConfig, got a dict"):
+        run({"method": "naive"}, toy())  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"got 'digits'; sffa\.data\.load reads one"):
+        run(small("bp"), "digits")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="from_arrays takes arrays"):
+        load((np.zeros(3), np.zeros(3)))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"non-negative integers, got \['a', 'b'\]"):
+        Network(4, hidden=(20,), k=3, classes=["a", "b"])
+    with pytest.raises(ConfigurationError, match=r"a gate of 0\.2 leaves 4 of 20 neurons"):
+        ContinualConfig(algorithm="sffa-gated", hidden=(40, 40))
+
+
+def test_options_may_be_grouped_by_method() -> None:
+    config = ContinualConfig(method="ewc+replay", options={"replay": {"capacity": 100}})
+    assert config.options == {"replay.capacity": 100}
+
+
+def test_whole_numbers_as_floats_are_labels() -> None:
+    data = from_arrays(np.eye(4), [0.0, 1.0, 0.0, 1.0], np.eye(4), [0.0, 1.0, 0.0, 1.0])
+    assert data.class_names == ("0", "1")
+
+
+def test_a_checkpoint_of_other_data_of_the_same_size_is_refused() -> None:
+    with pytest.raises(Stopped):
+        run(small("bp"), toy(), checkpoint="c.safetensors", on_batch=lambda done, _: done == 3)
+    with pytest.raises(ConfigurationError, match="made with other data"):
+        run(small("bp"), toy(seed=1), checkpoint="c.safetensors")
+
+
+def test_two_names_for_one_tensor_are_saved() -> None:
+    config = small("bp", method="replay")
+    course = ContinualRun(config, toy(), Path("c.safetensors"))
+    course.evaluate()
+    course.strategy.buffers["a"] = course.strategy.buffers["b"] = torch.ones(3)
+    course.save()
+    again = ContinualRun(config, toy(), Path("c.safetensors"))
+    assert torch.equal(again.strategy.buffers["b"], torch.ones(3))
+
+
+def test_a_record_names_the_data_when_the_configuration_does_not() -> None:
+    rng = np.random.default_rng(0)
+    data = from_arrays(rng.random((40, 6)), np.arange(40) % 4, name="mine")
+    config = ContinualConfig(experiences=2, hidden=(20,), algorithm="bp")
+    assert run(config, data).record()["dataset"] == "mine"
+    named = ContinualConfig(dataset="theirs", experiences=2, hidden=(20,), algorithm="bp")
+    assert run(named, data).record()["dataset"] == "theirs"

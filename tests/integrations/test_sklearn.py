@@ -1,0 +1,263 @@
+"""What the classifiers promise beyond scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import sffa
+from sffa import FFAClassifier, SFFAClassifier
+from sffa.errors import ConfigurationError, DataError
+
+both = pytest.mark.parametrize("kind", [SFFAClassifier, FFAClassifier])
+
+
+@pytest.fixture(scope="module")
+def wine() -> tuple[Any, ...]:
+    x, y = load_wine(return_X_y=True)
+    return tuple(train_test_split(x, y, stratify=y, random_state=0))
+
+
+@pytest.fixture(scope="module")
+def handwriting() -> tuple[Any, ...]:
+    x, y = load_digits(return_X_y=True)
+    return tuple(train_test_split(x, y, stratify=y, random_state=0))
+
+
+@pytest.fixture(scope="module")
+def fitted(wine: tuple[Any, ...]) -> SFFAClassifier:
+    x, _, y, _ = wine
+    return SFFAClassifier(epochs=20, random_state=0).fit(x, y)
+
+
+def test_importing_sffa_does_not_import_scikit_learn() -> None:
+    code = "import sys, sffa; assert 'sklearn' not in sys.modules; sffa.SFFAClassifier"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@both
+def test_a_raw_table_with_string_labels_is_learned(kind: Any, wine: tuple[Any, ...]) -> None:
+    x, x_test, y, y_test = wine
+    names = np.array(["barolo", "grignolino", "barbera"])
+    clf = kind(epochs=40, random_state=0).fit(x, names[y])
+    assert clf.score(x_test, names[y_test]) > 0.92
+    assert set(clf.predict(x_test)) <= set(names)
+
+
+@both
+def test_digits_reach_96_percent_out_of_the_box(kind: Any, handwriting: tuple[Any, ...]) -> None:
+    x, x_test, y, y_test = handwriting
+    assert kind(random_state=0).fit(x, y).score(x_test, y_test) >= 0.96
+
+
+def test_replay_keeps_ten_digits_learned_two_at_a_time(handwriting: tuple[Any, ...]) -> None:
+    assert _split_digits(handwriting, "replay") >= 0.85
+
+
+def test_without_protection_only_the_last_two_digits_remain(handwriting: tuple[Any, ...]) -> None:
+    assert _split_digits(handwriting, None) < 0.35
+
+
+def _split_digits(data: tuple[Any, ...], continual: str | None) -> float:
+    x, x_test, y, y_test = data
+    clf = SFFAClassifier(continual=continual, epochs=12, random_state=0)
+    for first in (8, 6, 4, 2, 0):
+        now = np.isin(y, [first, first + 1])
+        clf.partial_fit(x[now], y[now])
+    assert clf.classes_.tolist() == list(range(10))
+    return float(clf.score(x_test, y_test))
+
+
+@pytest.mark.parametrize("continual", ["ewc", "si", "mas", "gem", "a-gem", "replay+mas", None])
+def test_every_strategy_serves_partial_fit(continual: str | None, wine: tuple[Any, ...]) -> None:
+    x, x_test, y, y_test = wine
+    clf = SFFAClassifier(hidden=(100,), continual=continual, epochs=3, random_state=0)
+    clf.fit(x[y < 2], y[y < 2]).partial_fit(x[y == 2], y[y == 2])
+    assert clf.predict_proba(x_test).shape == (len(y_test), 3)
+
+
+def test_the_buffer_is_bounded_and_shared_by_the_classes(wine: tuple[Any, ...]) -> None:
+    x, _, y, _ = wine
+    clf = SFFAClassifier(hidden=(100,), epochs=1, buffer_size=30, random_state=0)
+    for start in range(0, 120, 12):
+        clf.partial_fit(x[start : start + 12], y[start : start + 12])
+    stored = clf._incremental.strategy.buffers["y"].numpy()
+    assert np.bincount(stored).tolist() == [10, 10, 10]
+
+
+def test_classes_given_early_can_be_predicted_at_once(wine: tuple[Any, ...]) -> None:
+    x, _, y, _ = wine
+    clf = SFFAClassifier(hidden=(100,), epochs=1, random_state=0)
+    clf.partial_fit(x[y == 1], y[y == 1], classes=[0, 1, 2])
+    assert clf.classes_.tolist() == [0, 1, 2]
+    assert clf.predict_proba(x[:2]).shape == (2, 3)
+
+
+def test_columns_follow_the_sorted_classes_whatever_order_they_come_in(
+    wine: tuple[Any, ...],
+) -> None:
+    x, x_test, y, _ = wine
+    names = np.array(["c", "b", "a"])
+    clf = SFFAClassifier(epochs=20, random_state=0)
+    clf.partial_fit(x[y == 0], names[y[y == 0]]).partial_fit(x[y > 0], names[y[y > 0]])
+    assert clf.classes_.tolist() == ["a", "b", "c"]
+    best = clf.classes_[clf.predict_proba(x_test).argmax(axis=1)]
+    assert (best == clf.predict(x_test)).all()
+
+
+@both
+def test_probabilities_sum_to_one_and_agree_with_predictions(
+    kind: Any, wine: tuple[Any, ...]
+) -> None:
+    x, x_test, y, _ = wine
+    clf = kind(epochs=5, random_state=0).fit(x, y)
+    probability = clf.predict_proba(x_test)
+    assert np.allclose(probability.sum(axis=1), 1)
+    assert (probability.argmax(axis=1) == clf.predict(x_test)).all()
+    assert np.allclose(np.exp(clf.predict_log_proba(x_test)), probability)
+
+
+@both
+def test_the_same_state_gives_the_same_scores_and_the_global_one_is_untouched(
+    kind: Any, wine: tuple[Any, ...]
+) -> None:
+    x, x_test, y, _ = wine
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, two = (kind(epochs=2, random_state=7).fit(x, y) for _ in range(2))
+    assert (one.decision_function(x_test) == two.decision_function(x_test)).all()
+    kind(epochs=1).fit(x, y)
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_early_stopping_stops_and_goes_back_to_the_best(wine: tuple[Any, ...]) -> None:
+    x, _, y, _ = wine
+    clf = SFFAClassifier(epochs=150, early_stopping=True, patience=3, random_state=0).fit(x, y)
+    assert clf.n_iter_ < 150
+    assert clf.n_iter_ == len(clf.loss_curve_) == len(clf.validation_scores_)
+
+
+def test_warm_start_goes_on_and_a_cold_one_begins_again(wine: tuple[Any, ...]) -> None:
+    x, _, y, _ = wine
+    clf = SFFAClassifier(epochs=2, warm_start=True, random_state=0).fit(x, y)
+    first, network = clf.loss_curve_[0], clf.network_
+    assert clf.fit(x, y).network_ is network
+    assert clf.loss_curve_[0] < first
+    clf.set_params(warm_start=False).fit(x, y)
+    assert clf.network_ is not network
+    assert clf.loss_curve_[0] == first
+
+
+def test_clone_pipeline_grid_search_and_calibration_work(wine: tuple[Any, ...]) -> None:
+    x, x_test, y, y_test = wine
+    pipeline = make_pipeline(
+        StandardScaler(), SFFAClassifier(epochs=8, standardise=False, random_state=0)
+    )
+    grid = GridSearchCV(clone(pipeline), {"sffaclassifier__hidden": [(60,), (100, 100)]}, cv=2)
+    assert grid.fit(x, y).score(x_test, y_test) > 0.85
+    pipeline.set_output(transform="default")
+    calibrated = CalibratedClassifierCV(SFFAClassifier(epochs=8, random_state=0), cv=2)
+    assert calibrated.fit(x, y).score(x_test, y_test) > 0.85
+
+
+def test_a_pickled_classifier_goes_on_learning_as_the_original_would(
+    wine: tuple[Any, ...],
+) -> None:
+    x, x_test, y, _ = wine
+    clf = SFFAClassifier(hidden=(100,), epochs=2, random_state=0).fit(x[y < 2], y[y < 2])
+    copy = pickle.loads(pickle.dumps(clf))
+    for one in (clf, copy):
+        one.partial_fit(x, y)
+    assert (clf.decision_function(x_test) == copy.decision_function(x_test)).all()
+
+
+def test_verbose_prints_a_line_an_epoch(wine: tuple[Any, ...], capsys: Any) -> None:
+    x, _, y, _ = wine
+    SFFAClassifier(hidden=(60,), epochs=3, verbose=True, early_stopping=True).fit(x, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert "loss" in lines[0]
+    assert "held out" in lines[0]
+
+
+def test_predicting_before_fitting_says_so(wine: tuple[Any, ...]) -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        SFFAClassifier().predict(wine[0])
+
+
+def test_another_number_of_features_is_named(fitted: SFFAClassifier, wine: tuple[Any, ...]) -> None:
+    with pytest.raises(DataError, match="has 12 features, but SFFAClassifier is expecting 13"):
+        fitted.predict(wine[1][:, :12])
+
+
+def test_one_class_alone_is_refused_by_fit_with_a_way_out(wine: tuple[Any, ...]) -> None:
+    with pytest.raises(DataError, match=r"one class only: 0; .* use partial_fit"):
+        SFFAClassifier().fit(wine[0], np.zeros(len(wine[0]), int))
+
+
+BAD = {
+    "NaN": (lambda x: np.where(x > 1000, np.nan, x), "contains NaN; impute or drop"),
+    "infinity": (lambda x: np.where(x > 1000, np.inf, x), "contains infinity"),
+    "sparse": (csr_matrix, "Sparse data was passed"),
+    "objects": (lambda x: np.full(x.shape, {}, object), "must be a string or a real number"),
+    "words": (lambda x: np.full(x.shape, "a"), "could not convert"),
+    "huge": (lambda x: x * 1e40, "too large to compute with"),
+    "flat": (lambda x: x[:, 0], "Expected 2D array"),
+    "empty": (lambda x: x[:0], "inconsistent|minimum of 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_table_is_refused_in_one_line(name: str, wine: tuple[Any, ...]) -> None:
+    spoil, words = BAD[name]
+    with pytest.raises(DataError, match=words) as caught:
+        SFFAClassifier().fit(spoil(wine[0]), wine[2])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_class_never_learned_counts_as_wrong_and_is_told(
+    fitted: SFFAClassifier, wine: tuple[Any, ...]
+) -> None:
+    with pytest.warns(UserWarning, match=r"labels \[9\] were never learned"):
+        assert fitted.score(wine[1], np.full(len(wine[1]), 9)) == 0
+    with pytest.raises(DataError, match=r"labels are strings, but .* numbers"):
+        fitted.score(wine[1], np.full(len(wine[1]), "merlot"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"continual": "reply"}, "unknown continual='reply'; did you mean 'replay'"),
+        ({"continual": "joint"}, "unknown continual='joint'"),
+        ({"hidden": "wide"}, "hidden is 'auto' or layer widths"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"batch_size": "big"}, "batch_size is 'auto' or a positive number"),
+        ({"early_stopping": True, "validation_fraction": 1.5}, "validation_fraction"),
+        ({"network": {"kk": 3}}, "unknown option 'kk'"),
+        ({"lr": -1.0}, "lr must be positive"),
+        ({"hidden": (20,)}, "k = 15 winners do not fit"),
+    ],
+)
+def test_an_option_that_cannot_work_is_named(
+    options: dict[str, Any], words: str, wine: tuple[Any, ...]
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        SFFAClassifier(**options).fit(wine[0], wine[2])
+
+
+def test_the_package_lists_the_classifiers() -> None:
+    assert {"SFFAClassifier", "FFAClassifier"} <= set(sffa.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = sffa.nothing  # type: ignore[attr-defined]
