@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sffa.analysis.latents import BLOCK, forward_forward
+from sffa.core.batch import Array
 from sffa.core.layers import Layer
-from sffa.core.learner import Array, Learner
+from sffa.core.learner import Learner
 from sffa.errors import DataError
 
 Floats = NDArray[np.float64]

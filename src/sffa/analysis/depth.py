@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from sffa.analysis.latents import BLOCK, forward_forward
-from sffa.core.learner import Array, Learner
+from sffa.core.batch import Array
+from sffa.core.learner import Learner
 
 
 @dataclass(frozen=True)

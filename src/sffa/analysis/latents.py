@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sffa.core import Network
-from sffa.core.learner import Array
+from sffa.core.batch import Array
 from sffa.errors import ConfigurationError, DataError
 from sffa.kernels import Winners, expand
 

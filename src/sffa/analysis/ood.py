@@ -11,7 +11,8 @@ from torch import Tensor
 
 from sffa.analysis.latents import BLOCK, forward_forward
 from sffa.core import Network
-from sffa.core.learner import Array, Learner
+from sffa.core.batch import Array
+from sffa.core.learner import Learner
 from sffa.errors import ConfigurationError, DataError, nearest
 
 Floats = NDArray[np.float64]

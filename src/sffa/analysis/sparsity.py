@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sffa.analysis.latents import forward_forward, latents, wrong_columns
-from sffa.core.learner import Array, Learner
+from sffa.core.batch import Array
+from sffa.core.learner import Learner
 
 SHARE = 0.01
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sffa.core import Network, Trainer
-from sffa.core import negatives as negative_room
-from sffa.core.goodness import Goodness
-from sffa.core.layers import Response
-from sffa.core.learner import Array
-from sffa.core.objective import total_activity, with_activity
+from sffa.core import Callback, Epoch, Network, Progress, Trainer
+from sffa.core.batch import Array
+from sffa.core.objective import LayerLoss
 
 Floats = NDArray[np.float64]
 WINDOW = 50
 SPIKE = 1.5
+OnEpoch = Callable[[int, float], object]
 
 
 @dataclass(frozen=True)
@@ -61,62 +60,48 @@ class Trace:
         return np.asarray(np.median(before, axis=1))
 
 
+class TracedNetwork(Network):
+    """A network that keeps the cross-entropy and the activity of every loss it computes."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.trace: list[tuple[Tensor, Tensor]] = []
+
+    def layer_losses(self, *given: Any, **options: Any) -> list[LayerLoss]:
+        """See `Network.layer_losses`; keep the sum and the mean over the layers."""
+        losses = super().layer_losses(*given, **options)
+        bce = torch.stack([part.bce.detach() for part in losses]).sum()
+        activity = torch.stack([part.activity.detach() for part in losses]).mean()
+        self.trace.append((bce, activity))
+        return losses
+
+
+class _Tell(Callback):
+    """Tell a listener the mean loss of every epoch."""
+
+    def __init__(self, network: TracedNetwork, listener: OnEpoch) -> None:
+        self.network, self.listener = network, listener
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        losses = [bce for bce, _ in self.network.trace[-progress.batches :]]
+        self.listener(epoch.number, float(torch.stack(losses).mean()))
+
+
 def trace(
     trainer: Trainer,
     x: Tensor | Array,
     y: Tensor | Array,
     epochs: int = 26,
     batch_size: int = 512,
-    on_epoch: Callable[[int, float], object] | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> Trace:
-    """Train the trainer's network and keep the cross-entropy of every update.
-
-    The updates are those of `Trainer.step`; only what is written down differs.
-    """
+    """Train a trainer's `TracedNetwork` and return the cross-entropy of every update."""
     network = trainer.learner
-    assert isinstance(network, Network)
-    examples, labels = torch.as_tensor(x), torch.as_tensor(y)
-    losses: list[Tensor] = []
-    activities: list[Tensor] = []
-    batches = 0
-    for epoch in range(epochs):
-        order = torch.from_numpy(trainer.rng.permutation(len(labels)))
-        chunks = torch.split(order, batch_size)
-        batches = len(chunks)
-        for chosen in chunks:
-            bce, activity = _update(trainer, network, examples[chosen], labels[chosen])
-            losses.append(bce)
-            activities.append(activity)
-        if on_epoch is not None:
-            on_epoch(epoch + 1, float(torch.stack(losses[-batches:]).mean()))
-    return Trace(
-        torch.stack(losses).double().numpy(), torch.stack(activities).double().numpy(), batches
-    )
-
-
-def _update(trainer: Trainer, network: Network, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Take one step and give the cross-entropy and the activity it was taken at."""
-    pairs = negative_room.draw(trainer.negatives, network, x, y, trainer.rng)
-    column = network.columns(y)
-    if pairs is None:
-        pairs = network.candidates(len(y), None)
-    target = pairs == column[:, None]
-    trainer.optimizer.zero_grad(set_to_none=True)
-    total = torch.zeros(())
-    losses_, activities = [], []
-    for layer, response in zip(network.layers, network.scan(x, pairs), strict=True):
-        bce = _bce(layer.goodness, response, target)  # type: ignore[arg-type]
-        activity = total_activity(response, target, pairs >= 0)
-        total = total + with_activity(network.config, bce, activity)
-        losses_.append(bce.detach())
-        activities.append(activity.detach())
-    total.backward()  # type: ignore[no-untyped-call]
-    trainer.optimizer.step()
-    return torch.stack(losses_).sum(), torch.stack(activities).mean()
-
-
-def _bce(goodness: Goodness, response: Response, target: Tensor) -> Tensor:
-    return goodness.bce(response.energies, target).mean()
+    assert isinstance(network, TracedNetwork)
+    callbacks = [] if on_epoch is None else [_Tell(network, on_epoch)]
+    trainer.fit(x, y, epochs, batch_size, callbacks=callbacks)
+    traced = torch.stack([torch.stack(pair) for pair in network.trace]).double().numpy()
+    return Trace(traced[:, 0], traced[:, 1], -(-len(y) // batch_size))
 
 
 def compare(
@@ -130,14 +115,14 @@ def compare(
     epochs: int = 26,
     lr: float = 1e-3,
     seed: int = 0,
-    on_epoch: Callable[[int, float], object] | None = None,
+    on_epoch: OnEpoch | None = None,
     **options: object,
 ) -> dict[str, Trace]:
     """Train a ReLU network twice from the same weights: without the term, and with it."""
     traces = {}
     for name, activity in (("without", "none"), ("with", "multiply")):
         features = int(np.prod(x.shape[1:]))
-        network = Network(
+        network = TracedNetwork(
             features,
             hidden,
             "sffa",
@@ -145,7 +130,7 @@ def compare(
             seed,
             activation="relu",
             activity=activity,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
         network.standardise(mean, std)
         trainer = Trainer(network, lr=lr, negatives="uniform", seed=seed)

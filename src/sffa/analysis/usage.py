@@ -12,7 +12,8 @@ from torch import Tensor
 from sffa.analysis.latents import forward_forward, latents
 from sffa.analysis.sparsity import SHARE
 from sffa.core import Network
-from sffa.core.learner import Array, Learner
+from sffa.core.batch import Array
+from sffa.core.learner import Learner
 
 Floats = NDArray[np.float64]
 FULL = 0.99

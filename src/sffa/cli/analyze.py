@@ -241,7 +241,7 @@ def _subjects(
     use_threads(threads)
     networks: dict[str, Network] = {}
     for path in models:
-        notes = read(path)[0]["notes"]
+        notes = read(path)[0].notes
         dataset = dataset or notes.get("dataset")
         network = forward_forward(load(path))
         name = str(notes.get("algorithm") or network.config.algorithm)

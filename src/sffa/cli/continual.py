@@ -31,7 +31,7 @@ from sffa.cli.options import (
 )
 from sffa.cli.train import probe_writable, source_of
 from sffa.continual import METHODS, PAPER, ContinualConfig, Result, options_of, run
-from sffa.core import PRESETS, Learner, NetworkConfig, storage
+from sffa.core import PRESETS, Learner, NetworkConfig
 from sffa.data import Dataset, load
 from sffa.errors import ConfigurationError
 from sffa.extension import is_reference
@@ -245,7 +245,7 @@ def _run(
     record = result.record()
     write_text(base.with_name(f"{base.name}.json"), json.dumps(record, indent=1) + "\n")
     if save is not None and result.learner is not None:
-        storage.save(save, result.learner, notes=_about(config, data, save))
+        result.learner.save(save, notes=_about(config, data, save))
     draw_curves([record], base.with_name(f"{base.name}.png"))
     checkpoint.unlink(missing_ok=True)
     return record

@@ -31,11 +31,11 @@ def evaluate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Return the accuracy of a model: in all, by layer and by class."""
+    """Print the accuracy of a model: in all, by layer and by class."""
     if split not in ("test", "train"):
         raise ConfigurationError(f"--split is test or train, got '{split}'")
     use_threads(threads)
-    notes = read(model)[0]["notes"]
+    notes = read(model)[0].notes
     learner = load(model, use_device(device))
     name = dataset or trained_on(model, notes)
     if name is None:

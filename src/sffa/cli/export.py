@@ -27,7 +27,7 @@ def export(
 
     if out.suffix != ".onnx":
         raise ConfigurationError(f"the file to write must end in .onnx, got '{out.name}'")
-    names = read(model)[0]["notes"].get("class_names")
+    names = read(model)[0].notes.get("class_names")
     learner = load(model)
     onnx.export(learner, out, class_names=names, int8=int8)
     size = out.stat().st_size

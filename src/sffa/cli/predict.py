@@ -33,7 +33,7 @@ def predict(
 ) -> None:
     """Name the class of each input, with the goodness that each layer gives it."""
     use_threads(threads)
-    notes = read(model)[0]["notes"]
+    notes = read(model)[0].notes
     learner = load(model, use_device(device))
     shape = tuple(notes.get("shape", (learner.inputs,)))
     names, x = _examples(inputs, shape)

@@ -28,7 +28,7 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.core import Epoch, Learner, Trainer, make
-from sffa.core.storage import load_trainer, read, save
+from sffa.core.storage import read
 from sffa.data import Dataset, load, names
 from sffa.errors import ConfigurationError
 from sffa.extension import is_reference
@@ -98,7 +98,7 @@ def train(
     console = Console(stderr=True)
     use_threads(threads)
     where = use_device(device)
-    notes: dict[str, Any] = {} if resume is None else read(resume)[0]["notes"]
+    notes: dict[str, Any] = {} if resume is None else read(resume)[0].notes
     out = out or resume or Path("model.safetensors")
     probe_writable(out)
     begun = notes.get("begun", {})
@@ -131,7 +131,7 @@ def train(
     kept = {"algorithm": algorithm, "source": source_of(dataset, out), "begun": asked}
     run = _Run(console, trainer, data, out, kept, history, tensorboard)
     run.fit(asked["epochs"], asked["batch_size"])
-    save(out, trainer.learner, trainer if keep_state else None, run.notes())
+    trainer.learner.save(out, trainer if keep_state else None, run.notes())
     if as_json:
         print(json.dumps(run.summary()))
     else:
@@ -205,7 +205,7 @@ class _Run:
         if self.board is not None:
             self.board.epoch(self.trainer.learner, epoch)
         self.history.append(dataclasses.asdict(epoch))
-        save(self.out, self.trainer.learner, self.trainer, self.notes())
+        self.trainer.save(self.out, self.notes())
         write_text(self.metrics_path, json.dumps(self.summary(), indent=1))
         from sffa.report.learning import learning_curve
 
@@ -243,7 +243,7 @@ def _resumed(
         raise ConfigurationError(
             f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave --dataset out"
         )
-    return load_trainer(path, device), notes["history"], notes["algorithm"]
+    return Trainer.load(path, device), notes["history"], notes["algorithm"]
 
 
 def source_of(dataset: str, model: Path) -> str:

@@ -1,16 +1,36 @@
-"""Learning over time: scenarios, streams, strategies, metrics and the loop."""
+"""Learning over time: streams and scenarios, strategies, metrics and the run."""
 
 from sffa.continual.config import ContinualConfig
 from sffa.continual.loop import ContinualRun, Stopped, make_learner, run
 from sffa.continual.result import Result
-from sffa.continual.strategies.base import Clock, Combined, Strategy
-from sffa.continual.strategies.registry import METHODS, PAPER, make_strategy, options_of
+from sffa.continual.strategies import (
+    AGEM,
+    EWC,
+    GEM,
+    MAS,
+    METHODS,
+    PAPER,
+    SI,
+    Combined,
+    Joint,
+    Naive,
+    Replay,
+    Strategy,
+    make_strategy,
+    options_of,
+)
 from sffa.continual.stream import Data, Experience, Stream
-from sffa.continual.views import Batch, View
+from sffa.continual.views import View
+from sffa.core import Batch, Clock
 
 __all__ = [
+    "AGEM",
+    "EWC",
+    "GEM",
+    "MAS",
     "METHODS",
     "PAPER",
+    "SI",
     "Batch",
     "Clock",
     "Combined",
@@ -18,6 +38,9 @@ __all__ = [
     "ContinualRun",
     "Data",
     "Experience",
+    "Joint",
+    "Naive",
+    "Replay",
     "Result",
     "Stopped",
     "Strategy",

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sffa.continual.config import upgraded
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Strategy
-from sffa.core import Trainer, storage
+from sffa.core import Trainer
 from sffa.errors import ConfigurationError, ModelFileError
 
 
@@ -32,27 +33,27 @@ def save(
     identity: dict[str, Any],
     trainer: Trainer,
     strategy: Strategy,
-    position: RunState,
+    state: RunState,
     result: Result,
 ) -> None:
     """Write learner, optimiser, strategy, position and the result so far, whole or not at all."""
     notes = {
         "continual": identity,
-        "position": asdict(position),
+        "position": asdict(state),
         "rows": result.rows,
         "per_class": [[label, value] for label, value in result.per_class.items()],
         "experiences": result.experiences,
         "seconds": result.seconds,
         "peak_memory_mb": result.peak_memory_mb,
     }
-    storage.save(path, trainer.learner, trainer, notes, strategy.tensors())
+    trainer.save(path, notes, strategy.tensors())
 
 
 def load(
     path: Path, identity: dict[str, Any], strategy: Strategy, result: Result
 ) -> tuple[Trainer, RunState]:
     """Read a checkpoint of the same configuration into ``strategy`` and ``result``."""
-    trainer, notes, extra = storage.load_run(path)
+    trainer, notes, extra = Trainer.load_run(path)
     if "continual" not in notes:
         raise ModelFileError(f"{path} is a model, not a checkpoint of a continual run")
     _same(path, notes["continual"], identity)
@@ -67,7 +68,7 @@ def load(
 
 def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Refuse a checkpoint of another configuration, naming what differs."""
-    theirs, ours = found["config"], wanted["config"]
+    theirs, ours = upgraded(found["config"]), wanted["config"]
     for key in ours:
         if theirs.get(key) != ours[key]:
             raise ConfigurationError(

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sffa.core import PRESETS
-from sffa.core.config import Seed, Strict, Widths
-from sffa.core.presets import check, preset_of
+from sffa.continual.strategies.registry import make_strategy
+from sffa.continual.stream import Scenario
+from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
+from sffa.core.presets import PRESETS, check, completed
 from sffa.extension import is_reference
-
-Scenario = Literal["class", "domain", "task"]
-
-# What the continual experiments change in a forward-forward network, unless ``network`` says
-# otherwise. The paper's text has codes of density 0.1, the code it was made with 0.2: with 0.2 the
-# Task IL cells agree with its tables, with 0.1 they do not (results/ablations.csv).
-NETWORK: dict[str, dict[str, Any]] = {
-    "sffa": {"code_density": 0.2},
-    "ffa": {"code_density": 0.2, "scale": 0.01},
-}
 
 
 class ContinualConfig(Strict):
@@ -49,7 +41,7 @@ class ContinualConfig(Strict):
     lr: float = Field(default=1e-3, gt=0, description="of Adam")
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(
-        default={}, description="other options of the network; see continual.config.NETWORK"
+        default={}, description="other options of the network; see core.presets"
     )
     options: dict[str, bool | float | int | str | list[Any]] = Field(
         default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
@@ -76,15 +68,13 @@ class ContinualConfig(Strict):
         if isinstance(options, dict):
             values = {**values, "options": _flat(options)}
         algorithm = str(values.get("algorithm", "sffa"))
-        known = algorithm in PRESETS or is_reference(algorithm)
-        preset = preset_of(algorithm) if known else None
-        added = {} if preset is None else NETWORK[preset["algorithm"]]
-        return {**values, "network": {**added, **values.get("network", {})}}
+        if algorithm in PRESETS or is_reference(algorithm):
+            network = completed(algorithm, values.get("network", {}), "stream")
+            values = {**values, "network": network}
+        return values
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        from sffa.continual.strategies.registry import make_strategy
-
         check(self.algorithm, self.hidden, self.seed, self.network)
         make_strategy(self.parts, self.options)
         return self
@@ -93,6 +83,14 @@ class ContinualConfig(Strict):
     def parts(self) -> list[str]:
         """Names of the strategies that work together."""
         return self.method.split("+")
+
+
+def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration of an earlier format under today's names, without a warning."""
+    found = current_names(dict(values), ContinualConfig.renamed, quiet=True)
+    if isinstance(found.get("network"), dict):
+        found["network"] = current_names(found["network"], NetworkConfig.renamed, quiet=True)
+    return found
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
-import torch
 
-from sffa.continual import checkpoint as checkpoint_room
+from sffa.continual import checkpoint as checkpoint_file
 from sffa.continual.checkpoint import RunState
 from sffa.continual.config import ContinualConfig
 from sffa.continual.evaluation import evaluate
 from sffa.continual.result import Result
-from sffa.continual.step import protected_step
-from sffa.continual.strategies.base import Clock
-from sffa.continual.strategies.registry import make_strategy
+from sffa.continual.strategies.base import Strategy
+from sffa.continual.strategies.registry import describe, make_strategy
 from sffa.continual.stream import Data, Experience, Stream
 from sffa.continual.views import View
-from sffa.core import Learner, Trainer, make
-from sffa.core.growth import update_optimizer
-from sffa.core.presets import preset_of
+from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
+from sffa.core.batch import Array
+from sffa.core.callbacks import StopTraining, notify
+from sffa.core.learner import KINDS
+from sffa.core.presets import is_network, preset_of
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, DataError, SFFAError
-from sffa.extension import is_reference
+from sffa.core.trainer import DivergedError
+from sffa.errors import ConfigurationError, DataError, SFFAError, warn_renamed
 from sffa.memory import peak_mb, restart_peak
-
-OnExperience = Callable[[int, Result, Learner], object]
-OnBatch = Callable[[int, int], object]
 
 
 class Stopped(SFFAError):
@@ -40,80 +36,113 @@ class Stopped(SFFAError):
 
 def run(
     config: ContinualConfig,
-    data: Data,
+    data: Data | None = None,
     *,
-    on_experience: OnExperience | None = None,
-    on_batch: OnBatch | None = None,
+    strategy: Strategy | None = None,
+    learner: Learner | None = None,
+    stream: Stream | None = None,
+    callbacks: Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
+    on_experience: Callable[[int, Result, Learner], object] | None = None,
+    on_batch: Callable[[int, int], object] | None = None,
 ) -> Result:
     """Learn the experiences of a stream one after the other, evaluating all after each.
 
     Parameters
     ----------
     config
-        What to run.
+        What to run. Objects given beside it win over what it names.
     data
-        The dataset: two splits, number of classes and features, mean and deviation.
-    on_experience
-        Told the number of experiences learned (0: before training), the result so far, and the
-        learner, which it must leave as it is.
-    on_batch
-        Told how many batches of how many are done in the whole run; if it answers True the run
-        stops there with `Stopped`.
+        The dataset: two splits, number of classes and features, mean and deviation. Not needed
+        with a ``stream``.
+    strategy
+        What protects the past, such as ``EWC(strength=10)``; it takes the run's seed.
+    learner
+        What learns, such as ``sffa.Network(784)``, with no class of the stream met yet.
+    stream
+        The experiences, in place of those that ``config`` cuts out of ``data``.
+    callbacks
+        Look on; see `sffa.core.Callback`. One that stops the run ends it with `Stopped`.
     checkpoint
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it, to the bits it would have come to.
+    on_experience, on_batch
+        Old forms of ``callbacks``.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, Replay, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(hidden=(60, 60), epochs=1)
+    >>> run(config, load("digits"), strategy=Replay(capacity=50)).config.method
+    'replay'
     """
     if not isinstance(config, ContinualConfig):
         raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
     if isinstance(data, str | os.PathLike):
         raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
     restart_peak()
-    course = ContinualRun(config, data, None if checkpoint is None else Path(checkpoint))
-    if not course.result.rows:
-        course.evaluate()
-        _tell(on_experience, course)
-    while course.position.experience < len(course.stream):
-        course.learn(course.stream[course.position.experience], on_batch)
-        _tell(on_experience, course)
-    course.result.learner = course.learner
-    return course.result
+    going = ContinualRun(
+        config,
+        data,
+        strategy=strategy,
+        learner=learner,
+        stream=stream,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+    )
+    listeners = [*callbacks, *_old_callbacks(on_experience, on_batch)]
+    if not going.result.rows:
+        going.evaluate()
+        going.report(listeners)
+    while going.state.experience < len(going.stream):
+        going.learn(going.stream[going.state.experience], listeners)
+        going.report(listeners)
+    going.result.learner = going.learner
+    return going.result
 
 
 class ContinualRun:
     """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
 
-    def __init__(self, config: ContinualConfig, data: Data, checkpoint: Path | None = None):
-        named = getattr(data, "name", config.dataset)
-        if "dataset" not in config.model_fields_set and f"split-{named}" != config.dataset:
-            config = config.model_copy(update={"dataset": named})
-        self.config = config
+    def __init__(
+        self,
+        config: ContinualConfig,
+        data: Data | None = None,
+        *,
+        strategy: Strategy | None = None,
+        learner: Learner | None = None,
+        stream: Stream | None = None,
+        checkpoint: Path | None = None,
+    ) -> None:
+        if stream is None:
+            if data is None:
+                raise DataError("a run needs data or a stream")
+            groups = config.seed, config.experiences, config.class_order
+            stream = Stream(data, config.scenario, *groups)
+        self.config = config = _described(config, stream, strategy, learner)
         self.checkpoint = checkpoint
-        self.stream = Stream(
-            data, config.scenario, config.seed, config.experiences, config.class_order
-        )
-        self.strategy = make_strategy(
-            config.parts, config.options, seed=config.seed, batch_size=config.batch_size
-        )
-        self.strategy.check(self.stream)
-        self.position = RunState()
-        self.result = Result(config, self.stream.chances)
-        self.identity = {
-            "config": config.model_dump(mode="json"),
-            "data": [len(data.train.y), len(data.test.y), data.features, self.stream.checksum],
-        }
-        views = [self._view(experience) for experience in self.stream]
+        self.stream = stream
+        self.strategy = strategy or make_strategy(config.parts, config.options)
+        self.strategy.check(stream)
+        for part in getattr(self.strategy, "parts", [self.strategy]):
+            part.seed, part.batch_size = config.seed, config.batch_size
+        self.state = RunState()
+        self.result = Result(config, stream.chances)
+        self.identity = {"config": config.model_dump(mode="json"), "data": stream.fingerprint}
+        views = [self._view(experience) for experience in stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
-        if checkpoint is not None and is_reference(config.algorithm):
+        if learner is None:
+            learner = make_learner(config, stream.data.features, len(stream.classes))
+        if checkpoint is not None and type(learner) not in KINDS.values():
             raise ConfigurationError(
-                f"a checkpoint holds networks of sffa's own, not of '{config.algorithm}': run it "
-                "without"
+                f"a checkpoint holds networks of sffa itself, not a {type(learner).__name__}: run "
+                "it without"
             )
         if checkpoint is not None and checkpoint.exists():
             self._resume(checkpoint)
         else:
-            learner = make_learner(config, data.features, len(self.stream.classes))
-            learner.standardise(data.mean, data.std)
+            if not learner.standardised:
+                learner.standardise(stream.data.mean, stream.data.std)
             self.trainer = Trainer(learner, lr=config.lr, seed=config.seed)
 
     @property
@@ -121,17 +150,46 @@ class ContinualRun:
         """The network that learns."""
         return self.trainer.learner
 
-    def learn(self, experience: Experience, on_batch: OnBatch | None = None) -> None:
+    def learn(self, experience: Experience, callbacks: Sequence[Callback] = ()) -> None:
         """Learn one experience, or the rest of it, and evaluate."""
         view = self._view(experience)
         started = time.perf_counter()
-        if not self.position.entered:
-            self._enter(experience)
-        for epoch in range(self.position.epoch, self.config.epochs):
-            self._epoch(experience, view, epoch, on_batch, started)
+        if not self.state.entered:
+            self.enter(experience)
+        try:
+            self.trainer.run_epochs(
+                view,
+                range(self.state.epoch, self.config.epochs),
+                self.config.batch_size,
+                lambda epoch: self.order(experience, epoch, len(view)),
+                hooks=self.strategy,
+                experience=experience.index,
+                first_batch=self.state.batch,
+                callbacks=[_Position(self.state), *callbacks],
+                step=self.state.steps,
+                steps=self.steps,
+            )
+        except StopTraining:
+            self._stop(started)
+        except DivergedError as error:
+            loss = str(error).partition(" after")[0]
+            raise ConfigurationError(
+                f"{loss} in experience {experience.index}: lower lr, or the strength of "
+                f"{self.config.method}"
+            ) from None
+        self.finish(experience, started)
+
+    def enter(self, experience: Experience) -> None:
+        """Meet the classes of an experience; optimiser and strategy follow whatever grew."""
+        self.strategy.grow(self.trainer.add_classes(experience.labels, experience.task))
+        self.strategy.before_experience(self.learner, experience)
+        self.state.entered = True
+
+    def finish(self, experience: Experience, started: float) -> None:
+        """Let the strategy remember an experience, evaluate, and save."""
         self.strategy.after_experience(self.learner, experience)
-        seconds = self.position.seconds + time.perf_counter() - started
-        self.position = RunState(experience=experience.index + 1, steps=self.position.steps)
+        seconds = self.state.seconds + time.perf_counter() - started
+        self.state = RunState(experience=experience.index + 1, steps=self.state.steps)
         self.evaluate()
         self.result.experiences.append(
             {
@@ -144,47 +202,9 @@ class ContinualRun:
         self._take_time(started)
         self.save()
 
-    def _enter(self, experience: Experience) -> None:
-        """Meet the classes; optimiser and strategy follow whatever grew."""
-        growths = self.learner.add_classes(experience.labels, experience.task)
-        update_optimizer(self.trainer.optimizer, growths)
-        self.strategy.grow(growths)
-        self.strategy.before_experience(self.learner, experience)
-        self.position.entered = True
-
-    def _epoch(
-        self,
-        experience: Experience,
-        view: View,
-        epoch: int,
-        on_batch: OnBatch | None,
-        started: float,
-    ) -> None:
-        order = self.order(experience, len(view), epoch)
-        losses = torch.zeros((), dtype=torch.float64)
-        parts = torch.split(order, self.config.batch_size)
-        for number in range(self.position.batch, len(parts)):
-            clock = Clock(experience.index, epoch, number)
-            losses += self.step(view, parts[number], clock)
-            self.position.epoch, self.position.batch = epoch, number + 1
-            self.position.steps += 1
-            if on_batch is not None and _yes(on_batch(self.position.steps, self.steps)):
-                self._stop(started)
-        if not bool(torch.isfinite(losses)):
-            raise ConfigurationError(
-                f"the loss is {float(losses)} in experience {experience.index}: lower lr, or the "
-                f"strength of {self.config.method}"
-            )
-        self.position.epoch, self.position.batch = epoch + 1, 0
-
-    def step(self, view: View, chosen: torch.Tensor, clock: Clock) -> torch.Tensor:
-        """Take one step of the optimiser through the strategy's hooks; give the loss."""
-        return protected_step(self.trainer, self.strategy, view.take(chosen), clock)
-
-    def order(self, experience: Experience, count: int, epoch: int) -> torch.Tensor:
+    def order(self, experience: Experience, epoch: int, count: int) -> Array:
         """Draw the order of the examples; from the clock, so that it needs no state."""
-        rng = generator(self.config.seed, "order", experience.index, epoch)
-        return torch.from_numpy(rng.permutation(count))
+        return generator(self.config.seed, "order", experience.index, epoch).permutation(count)
 
     def _view(self, experience: Experience) -> View:
         past = [self.stream[number] for number in range(experience.index)]
@@ -198,30 +218,36 @@ class ContinualRun:
         if not self.result.experiences and len(self.result.rows) == 1:
             self._take_time(started)
 
+    def report(self, callbacks: Sequence[Callback]) -> None:
+        """Show the result so far to the callbacks; stop if one of them asks for it."""
+        stop = notify(callbacks, "on_experience_end", self.learner, self.result)
+        if stop and self.state.experience < len(self.stream):
+            self._stop(time.perf_counter())
+
     def save(self) -> None:
         """Write the checkpoint, if there is to be one."""
         if self.checkpoint is not None:
-            checkpoint_room.save(
+            checkpoint_file.save(
                 self.checkpoint,
                 self.identity,
                 self.trainer,
                 self.strategy,
-                self.position,
+                self.state,
                 self.result,
             )
 
     def _resume(self, path: Path) -> None:
-        self.trainer, self.position = checkpoint_room.load(
+        self.trainer, self.state = checkpoint_file.load(
             path, self.identity, self.strategy, self.result
         )
-        if preset_of(self.config.algorithm) is not None:
-            self.learner.backend = self.config.backend  # type: ignore[assignment]
+        if isinstance(self.learner, Network):
+            self.learner.backend = self.config.backend
 
     def _stop(self, started: float) -> None:
-        self.position.seconds += time.perf_counter() - started
+        self.state.seconds += time.perf_counter() - started
         self._take_time(started)
         self.save()
-        where = f"{self.position.steps} of {self.steps} batches"
+        where = f"{self.state.steps} of {self.steps} batches"
         if self.checkpoint is None:
             raise Stopped(f"stopped after {where}; there is no checkpoint to go on from")
         raise Stopped(f"stopped after {where}; run the same again to go on from {self.checkpoint}")
@@ -231,25 +257,76 @@ class ContinualRun:
         self.result.peak_memory_mb = max(self.result.peak_memory_mb, peak_mb())
 
 
+class _Position(Callback):
+    """Keep a run's state at the next batch to learn."""
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+
+    def on_batch_end(self, progress: Progress) -> None:
+        self.state.epoch, self.state.batch = progress.epoch, progress.batch
+        self.state.steps = progress.step
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        self.state.epoch, self.state.batch = progress.epoch + 1, 0
+
+
+class _Functions(Callback):
+    """The callbacks ``on_experience`` and ``on_batch`` of earlier versions."""
+
+    def __init__(self, on_experience: Any, on_batch: Any) -> None:
+        self._experience, self._batch = on_experience, on_batch
+
+    def on_batch_end(self, progress: Progress) -> Any:
+        return self._batch and self._batch(progress.step, progress.steps)
+
+    def on_experience_end(self, learner: Learner, result: Result) -> None:
+        if self._experience is not None:
+            self._experience(result.done, result, learner)
+
+
+def _old_callbacks(on_experience: Any, on_batch: Any) -> list[Callback]:
+    if on_experience is None and on_batch is None:
+        return []
+    warn_renamed("on_experience and on_batch of continual.run", "callbacks=[Callback]")
+    return [_Functions(on_experience, on_batch)]
+
+
 def make_learner(config: ContinualConfig, features: int, classes: int) -> Learner:
     """Make the learner of a configuration, with no class met yet.
 
     A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
     """
     options: dict[str, Any] = dict(config.network)
-    preset = preset_of(config.algorithm)
-    if preset is not None:
+    if is_network(config.algorithm):
         options = {"backend": config.backend, **options}
-        if {**preset, **options}.get("gate") == "disjoint":
+        if {**preset_of(config.algorithm).options("stream"), **options}.get("gate") == "disjoint":
             options = {"planned_classes": classes, **options}
-    return make(config.algorithm, features, config.hidden, seed=config.seed, **options)
+    return make(
+        config.algorithm, features, config.hidden, seed=config.seed, protocol="stream", **options
+    )
 
 
-def _yes(answer: object) -> bool:
-    """Tell True, also NumPy's, from whatever else a listener gives back."""
-    return isinstance(answer, bool | np.bool_) and bool(answer)
-
-
-def _tell(listener: OnExperience | None, course: ContinualRun) -> None:
-    if listener is not None:
-        listener(course.result.done, course.result, course.learner)
+def _described(
+    config: ContinualConfig,
+    stream: Stream,
+    strategy: Strategy | None,
+    learner: Learner | None,
+) -> ContinualConfig:
+    """Write into a configuration what objects given beside it are."""
+    told: dict[str, Any] = {}
+    named = getattr(stream.data, "name", config.dataset)
+    if "dataset" not in config.model_fields_set and f"split-{named}" != config.dataset:
+        told["dataset"] = named
+    if strategy is not None:
+        told["method"], told["options"] = describe(strategy)
+    if learner is not None:
+        kind = type(learner)
+        told["algorithm"] = f"{kind.__module__}:{kind.__qualname__}"
+        if kind in KINDS.values():
+            values = learner.config.model_dump(mode="json", exclude_defaults=True)
+            told["algorithm"] = values.pop("algorithm", "sffa") if kind is Network else "bp"
+            told["hidden"] = learner.config.hidden  # type: ignore[attr-defined]
+            apart = ("inputs", "hidden", "seed")
+            told["network"] = {n: v for n, v in values.items() if n not in apart}
+    return config.model_copy(update=told) if told else config

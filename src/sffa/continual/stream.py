@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.continual.config import Scenario
 from sffa.continual.views import View
 from sffa.errors import ConfigurationError, DataError, nearest
 from sffa.files import checksum
 
+Scenario = Literal["class", "domain", "task"]
 Order = Sequence[Sequence[int]]
 
 
@@ -120,9 +120,11 @@ class Stream:
         return [100.0 / int(count) for count in options]
 
     @property
-    def checksum(self) -> int:
-        """Tell the data from other data of the same size."""
-        return checksum(self.data.train.x, self.data.train.y, self.data.test.x, self.data.test.y)
+    def fingerprint(self) -> list[int]:
+        """What tells the data from other data: examples, features and a checksum."""
+        train, test = self.data.train, self.data.test
+        sizes = [len(train.y), len(test.y), self.data.features]
+        return [*sizes, checksum(train.x, train.y, test.x, test.y)]
 
     def _cut(self, number: int, train: _Split, test: _Split) -> Experience:
         group = self.groups[number]

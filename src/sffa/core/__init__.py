@@ -1,23 +1,30 @@
-"""What learns: codes, goodness, layers, networks, objectives, negatives, trainer, baseline."""
+"""What learns: learners, layers, goodness, codes, gates, objectives, presets and the trainer."""
 
 from sffa.core.backprop import Backprop, BackpropConfig
+from sffa.core.batch import Batch, Clock
+from sffa.core.callbacks import Callback, EarlyStopping, Epoch, Progress
 from sffa.core.config import NetworkConfig
+from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth
-from sffa.core.learner import Learner
+from sffa.core.learner import Learner, load
 from sffa.core.network import Network
 from sffa.core.presets import PRESETS, make
-from sffa.core.storage import load
-from sffa.core.trainer import Epoch, Trainer, accuracy
+from sffa.core.trainer import Trainer
 
 __all__ = [
     "PRESETS",
     "Backprop",
     "BackpropConfig",
+    "Batch",
+    "Callback",
+    "Clock",
+    "EarlyStopping",
     "Epoch",
     "Growth",
     "Learner",
     "Network",
     "NetworkConfig",
+    "Progress",
     "Trainer",
     "accuracy",
     "load",

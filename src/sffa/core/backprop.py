@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sffa.core.batch import Array, Task
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import uniform
-from sffa.core.learner import Array, Learner, Task
+from sffa.core.learner import Learner
 from sffa.core.seeds import generator
-from sffa.errors import DataError
-
-if TYPE_CHECKING:
-    from sffa.core.trainer import Trainer
+from sffa.errors import DataError, ModelFileError
 
 
 class BackpropConfig(Strict):
@@ -31,7 +28,7 @@ class BackpropConfig(Strict):
     seed: Seed = Field(default=0, description="of the weights")
 
 
-class Backprop(Learner):
+class Backprop(Learner, kind="backprop"):
     """A multilayer perceptron with one output a class, or one head a task.
 
     The output grows with the classes met; a class not met is never predicted. Classes added with
@@ -45,6 +42,7 @@ class Backprop(Learner):
     torch.Size([2])
     """
 
+    config: BackpropConfig
     heads: nn.ModuleDict
 
     def __init__(
@@ -73,7 +71,7 @@ class Backprop(Learner):
         if len(column) != len(x):
             raise DataError(f"{len(x)} examples and {len(column)} labels do not match")
         candidates = self.candidates(len(column), task)
-        target = self._targets(column, candidates).int().argmax(dim=1)
+        target = self.targets(column, candidates).int().argmax(dim=1)
         return F.cross_entropy(self.outputs(x, task), target)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
@@ -82,7 +80,7 @@ class Backprop(Learner):
         candidates = self.candidates(len(hidden), task)
         if task is None:
             return self._head(None, hidden)
-        tasks = self._tasks(len(hidden), task)
+        tasks = self.task_of_each(len(hidden), task)
         present = torch.unique(tasks).tolist()
         if len(present) == 1:
             return self._head(present[0], hidden)
@@ -92,12 +90,6 @@ class Backprop(Learner):
             answer = self._head(number, hidden[rows])
             logits[rows, : answer.shape[1]] = answer
         return logits
-
-    def save(self, path: str | os.PathLike[str], trainer: Trainer | None = None) -> None:
-        """Write the network to a safetensors file, with the trainer's state when given."""
-        from sffa.core.storage import save
-
-        save(path, self, trainer)
 
     def _head(self, task: int | None, hidden: Tensor) -> Tensor:
         head = self._find("all" if task is None else str(task))
@@ -111,12 +103,31 @@ class Backprop(Learner):
         assert head is None or isinstance(head, nn.Linear)
         return head
 
-    def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
+    def grow(self, classes: list[int], task: int | None) -> list[Growth]:
+        """See `Learner.grow`: outputs for the classes, in the task's head or in the one of all."""
         if task is not None:
-            return self.size_head(str(task), len(self.tasks[task]))
-        return self.size_head("all", len(self.classes)) if classes else []
+            return self._size_head(str(task), len(self.tasks[task]))
+        return self._size_head("all", len(self.classes)) if classes else []
 
-    def size_head(self, key: str, count: int) -> list[Growth]:
+    @classmethod
+    def restore(
+        cls, config: dict[str, Any], classes: list[int], tensors: dict[str, Tensor]
+    ) -> Self:
+        """See `Learner.restore`: heads are as large as the file's."""
+        checked = BackpropConfig(**config)
+        for number, (fan_in, width) in enumerate(pairwise([checked.inputs, *checked.hidden])):
+            found = tuple(tensors[f"body.{2 * number}.weight"].shape)
+            if found != (width, fan_in):
+                raise ModelFileError(f"layer {number} has weights of shape {found}")
+        learner = cls(**config)
+        learner.classes = list(classes)
+        for name, value in tensors.items():
+            where, _, rest = name.partition(".")
+            if where == "heads" and rest.endswith(".bias"):
+                learner._size_head(rest.removesuffix(".bias"), len(value))
+        return learner
+
+    def _size_head(self, key: str, count: int) -> list[Growth]:
         """Make a head, or add outputs to it, until it has ``count``."""
         head = self._find(key)
         if head is not None and len(head.weight) == count:

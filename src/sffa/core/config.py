@@ -106,7 +106,7 @@ class NetworkConfig(Strict):
     clamp: float = Field(default=1e-4, ge=0, lt=0.5, description="of the goodness in the loss")
     theta: float = Field(default=2.0, description="threshold of the ffa probability")
     scale: float | Literal["mean"] = Field(
-        default="mean", description="of the ffa energy: 1/width, or a number on the sum"
+        default=0.01, description="of the ffa energy: a number on the sum, or mean: 1/width"
     )
     ranking: Literal["energy", "probability"] = Field(
         default="energy", description="what ffa scores candidates by"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar, overload
+from typing import Any, ClassVar, Self, overload
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sffa.core import storage
+from sffa.core.batch import Array, Task, part_of, tensor_of
+from sffa.core.config import Strict
 from sffa.core.growth import Growth
-from sffa.errors import ConfigurationError, DataError, SFFAError
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
-Batch = TypeVar("Batch", Tensor, Array)
-Task = int | Tensor | Array | None
+from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
 
 BLOCK = 512  # examples scored at once: larger ones are no faster, and FFA keeps every latent
+KINDS: dict[str, type[Learner]] = {}  # what a model file calls each class that it can hold
+_OLD_HOOKS = {"_make_room": "grow", "_targets": "targets", "contrasts": "training_labels"}
+_BESIDE = ("adam", "extra")  # tensors of a file that are not the learner's
 
 
 class Learner(nn.Module, ABC):
@@ -26,10 +28,15 @@ class Learner(nn.Module, ABC):
     A class is a non-negative integer; its column, in scores and codes, is the order it was met in.
     Pixels as bytes are divided by 255; then, like all other input, ``mean`` is subtracted and the
     result divided by ``std``.
+
+    A subclass needs `loss`, `outputs` and `grow`. One whose loss contrasts an example with labels
+    (``contrastive``) also takes ``candidates`` and ``layer`` in `loss`, and has `depth` layers.
     """
 
     mean: Tensor
     std: Tensor
+    config: Strict
+    contrastive: ClassVar[bool] = False
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -37,20 +44,51 @@ class Learner(nn.Module, ABC):
         self.classes: list[int] = []
         self.tasks: dict[int, list[int]] = {}
         self.current: list[int] = []
+        self.standardised = False
         self.register_buffer("mean", torch.zeros(1))
         self.register_buffer("std", torch.ones(1))
 
+    def __init_subclass__(cls, kind: str | None = None, **rest: Any) -> None:
+        """Let files hold the class under the name ``kind``; take hooks under their old names."""
+        super().__init_subclass__(**rest)
+        if kind is not None:
+            KINDS[kind] = cls
+        for old, new in _OLD_HOOKS.items():
+            if old in vars(cls):
+                warn_renamed(f"the method {cls.__name__}.{old}", f"'{new}'")
+                setattr(cls, new, vars(cls)[old])
+
     @abstractmethod
     def loss(self, x: Tensor, y: Tensor, task: Task = None) -> Tensor:
-        """Return the loss of a batch: a scalar to differentiate."""
+        """Return the loss of a batch, a scalar to differentiate: x (batch, ...), y (batch,)."""
 
     @abstractmethod
     def outputs(self, x: Tensor, task: Task = None) -> Tensor:
         """Return scores (batch, candidates) that can be differentiated."""
 
     @abstractmethod
-    def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
-        """Grow for classes just appended to ``self.classes``, and for what ``task`` now holds."""
+    def grow(self, classes: list[int], task: int | None) -> list[Growth]:
+        """Grow for classes just appended to ``self.classes``, and for what ``task`` now holds.
+
+        Return what grew, so that optimisers and strategies can follow; `add_classes` calls it.
+        """
+
+    def forward(self, x: Tensor, task: Task = None) -> Tensor:
+        """Return `outputs`, so that ``learner(x)`` works as with any module."""
+        return self.outputs(x, task)
+
+    @property
+    def depth(self) -> int:
+        """How many layers can be trained, and scored, one by one; 0 where they cannot."""
+        return 0
+
+    def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Return every layer's own scores (layers, batch, candidates); `outputs` is their mean."""
+        return self.outputs(x, task)[None]  # type: ignore[arg-type]
+
+    def deepen(self, width: int) -> list[Growth]:
+        """Add a layer on top."""
+        raise ConfigurationError("only forward-forward networks can be deepened")
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
         """Meet the classes of an experience; those already known just become the current ones."""
@@ -78,7 +116,7 @@ class Learner(nn.Module, ABC):
             added = [column for column in self.current if column not in known]
             self.tasks = {**self.tasks, task: [*known, *added]}
         try:
-            return self._make_room(new, task)
+            return self.grow(new, task)
         except SFFAError:
             self.classes, self.current, self.tasks = before
             raise
@@ -96,6 +134,7 @@ class Learner(nn.Module, ABC):
                     "std must be positive; give features that never vary a std of 1"
                 )
             setattr(self, name, vector.to(self.device, copy=True))
+        self.standardised = True
 
     @property
     def device(self) -> torch.device:
@@ -138,7 +177,7 @@ class Learner(nn.Module, ABC):
             raise DataError("the learner has met no class yet; call add_classes first")
         if task is None:
             return torch.arange(len(self.classes), device=self.device).expand(batch, -1)
-        tasks = self._tasks(batch, task)
+        tasks = self.task_of_each(batch, task)
         unknown = [t for t in torch.unique(tasks).tolist() if t not in self.tasks]
         if unknown:
             raise DataError(f"unknown task {unknown[0]}; known tasks: {sorted(self.tasks)}")
@@ -149,15 +188,19 @@ class Learner(nn.Module, ABC):
         chosen = table[tasks]
         return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
 
-    def _tasks(self, batch: int, task: Task) -> Tensor:
+    def task_of_each(self, batch: int, task: Task) -> Tensor:
         """Return the task of each example."""
         tasks = tensor_of(task, self.device).reshape(-1)
         if len(tasks) not in (1, batch):
             raise DataError(f"expected one task, or one for each of {batch}, got {len(tasks)}")
         return tasks.expand(batch)
 
-    def _targets(self, column: Tensor, candidates: Tensor) -> Tensor:
-        """Tell which candidate (batch, candidates) is each example's label; one must be."""
+    def training_labels(self, column: Tensor, task: Task) -> Tensor:
+        """Return the columns that each example is trained with (batch, candidates); -1 is none."""
+        return self.candidates(len(column), task)
+
+    def targets(self, column: Tensor, candidates: Tensor) -> Tensor:
+        """Return which candidate (batch, candidates) is each example's label; one must be."""
         target = candidates == column[:, None]
         missing = ~target.any(dim=1)
         if bool(missing.any()):
@@ -193,18 +236,74 @@ class Learner(nn.Module, ABC):
         labels = torch.tensor(self.classes, device=column.device)[column]
         return labels if isinstance(x, Tensor) else labels.cpu().numpy()
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        trainer: Any = None,
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the learner to a safetensors file, with the trainer's state when given."""
+        if trainer is not None:
+            trainer.save(path, notes)
+        else:
+            storage.write(path, self.header(notes), self.state_dict())
 
-def part_of(task: Task, start: int, size: int) -> Task:
-    """Cut the tasks of examples as their batch is cut; one task for all stays as it is."""
-    if isinstance(task, Tensor | np.ndarray) and task.ndim and len(task) > 1:
-        return task[start : start + size]
-    return task
+    def header(self, notes: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what a model file says of this learner; ``notes`` are JSON-ready."""
+        kind = next((name for name, cls in KINDS.items() if cls is type(self)), None)
+        if kind is None:
+            raise ModelFileError(
+                f"a {type(self).__name__} cannot be saved here: it would come back as something "
+                "else; keep its state_dict() with safetensors or torch"
+            )
+        return {
+            "kind": kind,
+            "config": self.config.model_dump(mode="json"),
+            "classes": self.classes,
+            "tasks": {str(task): columns for task, columns in self.tasks.items()},
+            "current": self.current,
+            "notes": notes or {},
+        }
+
+    @classmethod
+    def restore(
+        cls, config: dict[str, Any], classes: list[int], tensors: dict[str, Tensor]
+    ) -> Self:
+        """Make a learner with parameters as large as a file's; sizes are checked first."""
+        raise ModelFileError(f"a {cls.__name__} cannot be read from a file")
 
 
-def tensor_of(values: Tensor | Array | int | None, device: torch.device) -> Tensor:
-    """Show values as a tensor; arrays that torch cannot share are copied."""
-    if isinstance(values, np.ndarray) and (
-        not values.flags.writeable or any(stride < 0 for stride in values.strides)
-    ):
-        values = values.copy()
-    return torch.as_tensor(values, device=device)
+def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Any:
+    """Read a learner back, exactly as it was saved.
+
+    >>> import tempfile, torch, sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     net.save(f"{folder}/model.safetensors")
+    ...     same = sffa.load(f"{folder}/model.safetensors")
+    >>> bool((same.scores(torch.ones(1, 4)) == net.scores(torch.ones(1, 4))).all())
+    True
+    """
+    return restored(path, *storage.read(path), device)
+
+
+def restored(
+    path: str | os.PathLike[str],
+    header: storage.Header,
+    tensors: dict[str, Tensor],
+    device: str | torch.device,
+) -> Learner:
+    """Make the learner that a file's header and tensors describe."""
+    own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _BESIDE}
+    try:
+        if header.kind not in KINDS:
+            raise ModelFileError(f"it holds a '{header.kind}', known are {sorted(KINDS)}")
+        learner = KINDS[header.kind].restore(header.config, header.classes, own)
+        learner.tasks = {int(task): columns for task, columns in header.tasks.items()}
+        learner.current = header.current
+        learner.standardise(own["mean"], own["std"])
+        learner.load_state_dict(own)
+    except (SFFAError, RuntimeError, TypeError, KeyError, ValueError, AttributeError) as error:
+        said = " ".join(str(error).split())
+        raise ModelFileError(f"{path} does not hold a usable model: {said}") from None
+    return learner.to(device)

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.core.learner import Task
-from sffa.core.network import Network
+from sffa.core.batch import Task
+from sffa.core.learner import Learner
 
 Negatives = Literal["all", "uniform", "hard"]
 KINDS: tuple[Negatives, ...] = ("all", "uniform", "hard")
@@ -17,7 +17,7 @@ KINDS: tuple[Negatives, ...] = ("all", "uniform", "hard")
 
 def draw(
     kind: Negatives,
-    network: Network,
+    learner: Learner,
     x: Tensor,
     y: Tensor,
     rng: np.random.Generator,
@@ -31,11 +31,11 @@ def draw(
     """
     if kind == "all":
         return None
-    column = network.columns(y)
-    others = network.training_labels(column, task)
+    column = learner.columns(y)
+    others = learner.training_labels(column, task)
     weights = torch.ones(others.shape, dtype=torch.float64, device=others.device)
     if kind == "hard":
-        weights = _goodness(network, x, others, task)
+        weights = _goodness(learner, x, others, task)
     weights = weights.masked_fill((others < 0) | (others == column[:, None]), 0.0)
     draws = torch.from_numpy(rng.random(len(column), dtype=np.float32)).to(column.device)
     wrong = others.gather(1, _proportional(weights, draws)).squeeze(1)
@@ -43,12 +43,12 @@ def draw(
     return torch.stack([column, wrong], dim=1)
 
 
-def _goodness(network: Network, x: Tensor, columns: Tensor, task: Task) -> Tensor:
+def _goodness(learner: Learner, x: Tensor, columns: Tensor, task: Task) -> Tensor:
     """Return how good the network finds each example with the labels in ``columns``; some in -1."""
-    count = len(network.classes)
-    scored = network.candidates(len(columns), task)
+    count = len(learner.classes)
+    scored = learner.candidates(len(columns), task)
     table = torch.zeros(len(columns), count + 1, dtype=torch.float64, device=columns.device)
-    table.scatter_(1, scored.where(scored >= 0, count), network.scores(x, task).double())
+    table.scatter_(1, scored.where(scored >= 0, count), learner.scores(x, task).double())
     return table.gather(1, columns.where(columns >= 0, count)).clamp(min=1e-9)
 
 

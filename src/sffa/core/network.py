@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
 from sffa import kernels
+from sffa.core.batch import Array, Task
 from sffa.core.codes import onehot_code, symba_code
-from sffa.core.config import NetworkConfig
+from sffa.core.config import NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, uniform
-from sffa.core.learner import Array, Learner, Task
-from sffa.core.objective import local_loss, product_loss
+from sffa.core.learner import Learner
+from sffa.core.objective import LayerLoss, layer_loss, product_loss
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, DataError
+from sffa.errors import ConfigurationError, DataError, ModelFileError
 from sffa.kernels import Kernel
 
-if TYPE_CHECKING:
-    from sffa.core.trainer import Trainer
 
-
-class Network(Learner):
+class Network(Learner, kind="network"):
     """FFA or SFFA, for classes given now or met later.
 
     Parameters
@@ -53,8 +50,10 @@ class Network(Learner):
     torch.Size([2, 3])
     """
 
+    config: NetworkConfig
     layers: nn.ModuleList
     codes: Tensor
+    contrastive: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -68,6 +67,8 @@ class Network(Learner):
         **options: Any,
     ) -> None:
         super().__init__(inputs)
+        options = current_names(options, {"kernels": "backend"})
+        backend = options.pop("backend", backend)
         known = list(classes)
         given: dict[str, Any] = {
             "inputs": inputs,
@@ -132,7 +133,7 @@ class Network(Learner):
         self._check(candidates, len(x))
         kernel = self._backend()
         below: tuple[Layer, Any] | None = None
-        for number, current in enumerate(self._stack()):
+        for number, current in enumerate(self.stack):
             wanted = layer is None or number == layer
             with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
                 response = current.respond(x, self.codes, below, candidates, kernel)
@@ -159,21 +160,41 @@ class Network(Learner):
         column = self.columns(y)
         if candidates is None:
             candidates = self.training_labels(column, task)
-        valid = candidates >= 0
-        target = self._targets(column, candidates)
-        stack = self._stack()
+        target = self.targets(column, candidates)
+        return self.loss_of(self.scan(x, candidates, layer), target, candidates >= 0, layer)
+
+    def loss_of(
+        self,
+        responses: Iterable[Response],
+        target: Tensor,
+        valid: Tensor,
+        layer: int | None = None,
+    ) -> Tensor:
+        """Return the loss of responses: the sum of the layers' own, or that of ``layer`` alone.
+
+        ``target`` and ``valid`` are (batch, candidates): the true label, and whether there is one.
+        """
         if self.config.coupling == "product":
             if layer is not None:
                 raise ConfigurationError("coupling 'product' trains all layers at once, not one")
-            responses = list(self.scan(x, candidates))
-            goodness = [current.goodness for current in stack]
-            return product_loss(self.config, goodness, responses, target, valid)
-        trained = stack if layer is None else stack[layer : layer + 1]
-        losses = [
-            local_loss(self.config, current.goodness, response, target, valid)
-            for current, response in zip(trained, self.scan(x, candidates, layer), strict=True)
+            goodness = [current.goodness for current in self.stack]
+            return product_loss(self.config, goodness, list(responses), target, valid)
+        losses = self.layer_losses(responses, target, valid, layer)
+        return torch.stack([part.total for part in losses]).sum()
+
+    def layer_losses(
+        self,
+        responses: Iterable[Response],
+        target: Tensor,
+        valid: Tensor,
+        layer: int | None = None,
+    ) -> list[LayerLoss]:
+        """Return each trained layer's local loss and what it is made of."""
+        trained = self.stack if layer is None else self.stack[layer : layer + 1]
+        return [
+            layer_loss(self.config, current.goodness, response, target, valid)
+            for current, response in zip(trained, responses, strict=True)
         ]
-        return torch.stack(losses).sum()
 
     def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return every layer's own scores (layers, batch, candidates); no candidate: -inf."""
@@ -181,7 +202,7 @@ class Network(Learner):
         scores = torch.stack(
             [
                 layer.goodness.score(response.energies)
-                for layer, response in zip(self._stack(), self.scan(x, candidates), strict=True)
+                for layer, response in zip(self.stack, self.scan(x, candidates), strict=True)
             ]
         )
         return scores.masked_fill(candidates < 0, -torch.inf)
@@ -189,12 +210,6 @@ class Network(Learner):
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""
         return self.layer_scores(x, task).mean(dim=0)
-
-    def save(self, path: str | os.PathLike[str], trainer: Trainer | None = None) -> None:
-        """Write the network to a safetensors file, with the trainer's state when given."""
-        from sffa.core.storage import save
-
-        save(path, self, trainer)
 
     def training_labels(self, column: Tensor, task: Task) -> Tensor:
         """Return the labels each example is contrasted with (batch, candidates).
@@ -226,8 +241,15 @@ class Network(Learner):
                 f"candidate {int(candidates.max())} is not among {len(self.classes)} columns"
             )
 
-    def _stack(self) -> list[Layer]:
+    @property
+    def stack(self) -> list[Layer]:
+        """The layers, from the first to the last."""
         return list(self.layers)  # type: ignore[arg-type]
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return len(self.layers)
 
     @property
     def compiled(self) -> bool:
@@ -242,12 +264,13 @@ class Network(Learner):
     def _append(self, width: int) -> Layer:
         kind = SymmetricLayer if self.config.algorithm == "sffa" else ThresholdLayer
         number = len(self.layers)
-        previous = self._stack()[-1].width if number else 0
+        previous = self.stack[-1].width if number else 0
         layer = kind(self.config, width, previous, self.codes.shape[1], number)
         self.layers.append(layer)
         return layer
 
-    def _make_room(self, classes: list[int], task: int | None) -> list[Growth]:
+    def grow(self, classes: list[int], task: int | None) -> list[Growth]:
+        """See `Learner.grow`: codes, gates, and shares of a disjoint gate."""
         growths: list[Growth] = []
         if not classes:
             return growths
@@ -270,7 +293,7 @@ class Network(Learner):
         if config.gate is None or not self.classes:
             return
         for number, (layer, share) in enumerate(
-            zip(self._stack(), self.shares(self.config), strict=True)
+            zip(self.stack, self.shares(self.config), strict=True)
         ):
             shape = share, layer.width, config.polarities
             if config.gate == "disjoint":
@@ -284,7 +307,7 @@ class Network(Learner):
         count, old = len(self.classes), self.codes.shape[1]
         self.codes = torch.stack([onehot_code(i, count) for i in range(count)]).to(self.device)
         growths = []
-        for number, layer in enumerate(self._stack()):
+        for number, layer in enumerate(self.stack):
             rng = generator(self.config.seed, "code rows", number, old)
             bound = (layer.image.shape[0] + count) ** -0.5
             fresh = uniform(rng, bound, count, layer.width)
@@ -300,7 +323,7 @@ class Network(Learner):
         below: Tensor | None = None
         below_width = 0
         for number, (layer, share) in enumerate(
-            zip(self._stack(), self.shares(self.config), strict=True)
+            zip(self.stack, self.shares(self.config), strict=True)
         ):
             group = layer.width // self.config.polarities
             wanted = max(group, len(self.classes) * share)
@@ -324,7 +347,34 @@ class Network(Learner):
             below, below_width = columns, width
         return growths
 
+    @classmethod
+    def restore(
+        cls, config: dict[str, Any], classes: list[int], tensors: dict[str, Tensor]
+    ) -> Self:
+        """See `Learner.restore`: codes come from the file, so that none is drawn anew."""
+        config = current_names(config, NetworkConfig.renamed, quiet=True)
+        checked = NetworkConfig(**config)
+        codes = tensors["codes"]
+        if len(codes) != len(classes):
+            raise ModelFileError(f"{len(classes)} classes, but {len(codes)} codes")
+        if checked.codes == "symba" and codes.shape[1:] != (checked.code_size,):
+            raise ModelFileError(f"codes of shape {tuple(codes.shape)}")
+        for number, width in enumerate(checked.hidden):
+            found = tuple(tensors[f"layers.{number}.image"].shape)
+            if found[0] != checked.inputs or found[1] < width:
+                raise ModelFileError(f"layer {number} has an image block of shape {found}")
+        network = cls(**config)
+        network.classes = list(classes)
+        if checked.codes == "onehot" and classes:
+            network._grow_codes()
+        network.codes = codes.clone()
+        if checked.gate == "disjoint":
+            network._widen()
+        network._set_gates()
+        return network
+
     def extra_repr(self) -> str:
         """Show what decides the network's shape."""
         config = self.config
-        return f"{config.algorithm}, inputs={config.inputs}, classes={self.classes}"
+        scaled = "standardised" if self.standardised else "not standardised"
+        return f"{config.algorithm}, inputs={config.inputs} ({scaled}), classes={self.classes}"

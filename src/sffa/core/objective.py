@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,15 +13,24 @@ from sffa.core.goodness import Goodness
 from sffa.core.layers import Response
 
 
-def local_loss(
+class LayerLoss(NamedTuple):
+    """A layer's loss and what it is made of: cross-entropy and mean activity."""
+
+    total: Tensor
+    bce: Tensor
+    activity: Tensor
+
+
+def layer_loss(
     config: NetworkConfig, goodness: Goodness, response: Response, target: Tensor, valid: Tensor
-) -> Tensor:
+) -> LayerLoss:
     """Return a layer's binary cross-entropy over all coordinates, with the activity term (eq. 3).
 
     ``target`` and ``valid`` are (batch, candidates): the true label, and whether there is one.
     """
     bce = _mean(goodness.bce(response.energies, target), valid)
-    return with_activity(config, bce, total_activity(response, target, valid))
+    activity = total_activity(response, target, valid)
+    return LayerLoss(with_activity(config, bce, activity), bce, activity)
 
 
 def product_loss(

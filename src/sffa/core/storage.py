@@ -1,4 +1,7 @@
-"""Model files: safetensors with a JSON header and a sum over everything; nothing in them runs."""
+"""Model files: safetensors with a JSON header and a checksum of everything; nothing in them runs.
+
+This file knows tensors and headers only; `Learner.save` and `Trainer.save` say what goes in.
+"""
 
 from __future__ import annotations
 
@@ -6,60 +9,48 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from sffa.core.backprop import Backprop
-from sffa.core.learner import Learner
-from sffa.core.network import Network
-from sffa.core.trainer import Trainer
-from sffa.errors import ModelFileError, SFFAError
+from sffa.errors import ModelFileError
 from sffa.files import replacing
 
 FORMAT = 1
-_BESIDE = ("adam", "extra")
+Path_ = str | os.PathLike[str]
+_Natural = Annotated[int, Field(ge=0, strict=True)]
 
 
-def save(
-    path: str | os.PathLike[str],
-    learner: Learner,
-    trainer: Trainer | None = None,
-    notes: dict[str, Any] | None = None,
-    extra: dict[str, Tensor] | None = None,
-) -> None:
-    """Write a learner, the trainer's state when given, and what the caller keeps beside them.
+class Header(BaseModel):
+    """What a model file says beside its tensors; checked before anything is made of it."""
 
-    ``notes`` are JSON-ready; ``extra`` are tensors by name.
-    """
-    if type(learner) not in (Network, Backprop):
-        raise ModelFileError(
-            f"a {type(learner).__name__} cannot be saved here: it would come back as something "
-            "else; keep its state_dict() with safetensors or torch"
-        )
-    assert isinstance(learner, Network | Backprop)
-    tensors = {name: value.contiguous() for name, value in learner.state_dict().items()}
-    header: dict[str, Any] = {
-        "format": FORMAT,
-        "kind": "network" if isinstance(learner, Network) else "backprop",
-        "config": learner.config.model_dump(mode="json"),
-        "classes": learner.classes,
-        "tasks": {str(task): columns for task, columns in learner.tasks.items()},
-        "current": learner.current,
-        "notes": notes or {},
-    }
-    if trainer is not None:
-        header["trainer"] = trainer.state()
-        names = {id(parameter): name for name, parameter in learner.named_parameters()}
-        for parameter, state in trainer.optimizer.state.items():
-            for key, value in state.items():
-                tensors[f"adam.{key}.{names[id(parameter)]}"] = value.contiguous()
-    tensors |= {f"extra.{name}": value.contiguous() for name, value in (extra or {}).items()}
-    tensors = _apart(tensors)
-    text = json.dumps(header, sort_keys=True)
+    format: int
+    kind: str
+    config: dict[str, Any]
+    classes: list[_Natural]
+    tasks: dict[Annotated[str, Field(pattern=r"^\d+$")], list[_Natural]]
+    current: list[_Natural]
+    notes: dict[str, Any] = {}
+    trainer: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Header:
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("a class is listed twice")
+        columns = [*self.current, *(c for columns in self.tasks.values() for c in columns)]
+        if any(column >= len(self.classes) for column in columns):
+            raise ValueError("a column lies beyond the classes")
+        return self
+
+
+def write(path: Path_, header: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """Write a model file, whole or not at all."""
+    tensors = _apart({name: value.contiguous() for name, value in tensors.items()})
+    text = json.dumps({"format": FORMAT, **header}, sort_keys=True)
     metadata = {"sffa": text, "sha256": _digest(text, tensors)}
     try:
         with replacing(path) as temporary:
@@ -68,52 +59,7 @@ def save(
         raise ModelFileError(f"cannot write a model to {path}: {error}") from None
 
 
-def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Network | Backprop:
-    """Read a learner back, exactly as it was saved.
-
-    >>> import tempfile, torch, sffa
-    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     net.save(f"{folder}/model.safetensors")
-    ...     same = sffa.load(f"{folder}/model.safetensors")
-    >>> bool((same.scores(torch.ones(1, 4)) == net.scores(torch.ones(1, 4))).all())
-    True
-    """
-    header, tensors = read(path)
-    return _learner(path, header, tensors, device)
-
-
-def load_trainer(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Trainer:
-    """Read a trainer back with its learner; the next step is the one it would have taken."""
-    return load_run(path, device)[0]
-
-
-def load_run(
-    path: str | os.PathLike[str], device: str | torch.device = "cpu"
-) -> tuple[Trainer, dict[str, Any], dict[str, Tensor]]:
-    """Read a trainer, and the notes and extra tensors that were saved beside it."""
-    header, tensors = read(path)
-    state = header.get("trainer")
-    if state is None:
-        raise ModelFileError(f"{path} holds a model without training state: nothing to resume")
-    learner = _learner(path, header, tensors, device)
-    trainer = Trainer(learner, state["lr"], state["negatives"], state["schedule"], state["seed"])
-    trainer.layer = state["layer"]
-    trainer.epochs_done = state["epochs_done"]
-    trainer.rng.bit_generator.state = state["rng"]
-    for name, parameter in learner.named_parameters():
-        moments = {
-            key: tensors[f"adam.{key}.{name}"].to(parameter.device)
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"adam.{key}.{name}" in tensors
-        }
-        if moments:
-            trainer.optimizer.state[parameter] = moments
-    extra = {n.removeprefix("extra."): t for n, t in tensors.items() if n.startswith("extra.")}
-    return trainer, header["notes"], {n: t.to(device) for n, t in extra.items()}
-
-
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
     """Read and verify a model file: its header and all its tensors."""
     if not Path(path).is_file():
         raise ModelFileError(f"no model file at {path}")
@@ -127,9 +73,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor
         raise ModelFileError(f"{path} is a safetensors file, but sffa did not write it")
     text = metadata["sffa"]
     try:
-        header: dict[str, Any] = json.loads(text)
-        version = int(header["format"])
-    except (ValueError, KeyError, TypeError):
+        values = json.loads(text)
+        version = int(values["format"])
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError(f"{path} is damaged: its header cannot be read") from None
     if version > FORMAT:
         raise ModelFileError(
@@ -140,39 +86,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor
             f"{path} is damaged: its content has SHA-256 {found}, "
             f"but {metadata.get('sha256')} was written"
         )
-    return header, tensors
-
-
-def _learner(
-    path: str | os.PathLike[str],
-    header: dict[str, Any],
-    tensors: dict[str, Tensor],
-    device: str | torch.device,
-) -> Network | Backprop:
     try:
-        learner = _shaped(header, tensors)
-        learner.tasks = {int(task): columns for task, columns in header["tasks"].items()}
-        learner.current = header["current"]
-        learner.standardise(tensors["mean"], tensors["std"])
-        own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _BESIDE}
-        learner.load_state_dict(own)
-    except (SFFAError, RuntimeError, TypeError, KeyError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{path} does not hold a usable model: {error}") from None
-    return learner.to(device)
-
-
-def _shaped(header: dict[str, Any], tensors: dict[str, Tensor]) -> Network | Backprop:
-    """Make a learner that has met the file's classes, its parameters as large as the file's."""
-    classes: list[int] = header["classes"]
-    if header["kind"] == "network":
-        return Network(**header["config"], classes=classes)
-    learner = Backprop(**header["config"])
-    learner.classes = list(classes)
-    for name, value in tensors.items():
-        room, _, rest = name.partition(".")
-        if room == "heads" and rest.endswith(".bias"):
-            learner.size_head(rest.removesuffix(".bias"), len(value))
-    return learner
+        return Header(**values), tensors
+    except (ValidationError, TypeError) as error:
+        first = str(error).splitlines()[-2:] if isinstance(error, ValidationError) else [str(error)]
+        said = " ".join(" ".join(first).split())
+        raise ModelFileError(f"{path} does not hold a usable model: {said}") from None
 
 
 def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -187,7 +106,7 @@ def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _digest(header: str, tensors: dict[str, Tensor]) -> str:
-    """Sum header, names, types, shapes and bytes."""
+    """Return the SHA-256 of header, names, types, shapes and bytes."""
     total = hashlib.sha256(header.encode())
     for name in sorted(tensors):
         value = tensors[name].detach().cpu().contiguous()

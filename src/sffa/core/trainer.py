@@ -1,38 +1,42 @@
-"""The trainer: batches in, weights changed, everything it needs to go on later in one state."""
+"""The trainer: the one step, the one epoch loop, and everything needed to go on later."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.core import negatives as negative_room
-from sffa.core.growth import update_optimizer
-from sffa.core.learner import BLOCK, Array, Learner, Task, part_of, tensor_of
+from sffa.core import negatives as negative_labels
+from sffa.core import storage
+from sffa.core.batch import Array, Batch, Clock, Task, join, tensor_of
+from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
+from sffa.core.evaluation import accuracy
+from sffa.core.growth import Growth, update_optimizer
+from sffa.core.hooks import NO_HOOKS, StepHooks
+from sffa.core.learner import Learner, restored
 from sffa.core.negatives import Negatives
-from sffa.core.network import Network
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, DataError, nearest
+from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, warn_renamed
+from sffa.scaling import scale_of
 
 SCHEDULES = ("online", "greedy")
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+Watched = Mapping[str, tuple[Any, Any]]
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """What one pass over the data came to; accuracies in percent."""
+class Examples(Protocol):
+    """What an epoch goes through: batches are cut out of it by place."""
 
-    number: int
-    loss: float
-    seconds: float
-    layer: int | None = None
-    accuracy: dict[str, float] = field(default_factory=dict)
-    layer_accuracy: dict[str, list[float]] = field(default_factory=dict)
+    def __len__(self) -> int: ...
+
+    def take(self, places: Tensor) -> Batch:
+        """Return the examples at some places."""
+        ...
 
 
 class Trainer:
@@ -41,7 +45,7 @@ class Trainer:
     Parameters
     ----------
     learner
-        What to train: a `Network` or a `Backprop`.
+        What to train: a `Network`, a `Backprop`, or any other `Learner`.
     lr
         Adam's step size.
     negatives
@@ -51,6 +55,9 @@ class Trainer:
         next, the earlier ones frozen.
     seed
         Of the order of examples and of the negatives.
+    standardise
+        Whether the first `fit` takes mean and deviation from its examples, if the learner has
+        none: one for all pixels where they are bytes, else one for each feature.
 
     Examples
     --------
@@ -67,16 +74,12 @@ class Trainer:
         negatives: Negatives = "all",
         schedule: Literal["online", "greedy"] = "online",
         seed: int = 0,
+        *,
+        standardise: bool = True,
     ) -> None:
-        if negatives not in negative_room.KINDS:
-            hint = nearest(str(negatives), list(negative_room.KINDS))
-            raise ConfigurationError(
-                f"unknown negatives '{negatives}'{hint}; known: all, uniform, hard"
-            )
-        if schedule not in SCHEDULES:
-            hint = nearest(str(schedule), list(SCHEDULES))
-            raise ConfigurationError(f"unknown schedule '{schedule}'{hint}; known: online, greedy")
-        if not isinstance(learner, Network) and (negatives != "all" or schedule != "online"):
+        _check_choice("negatives", negatives, negative_labels.KINDS)
+        _check_choice("schedule", schedule, SCHEDULES)
+        if not learner.contrastive and (negatives != "all" or schedule != "online"):
             raise ConfigurationError(
                 "back-propagation has no negatives and no greedy schedule: "
                 "leave negatives='all' and schedule='online'"
@@ -90,41 +93,65 @@ class Trainer:
         self.negatives: Negatives = negatives
         self.schedule = schedule
         self.seed = seed
+        self.standardise = standardise
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
         self.rng = generator(seed, "training")
         self.optimizer = torch.optim.Adam(learner.parameters(), lr=lr, fused=True)
 
-    def step(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
-        """Learn from one batch and give its loss, detached."""
+    def __repr__(self) -> str:
+        scaled = "" if self.learner.standardised else f", standardise={self.standardise}"
+        return (
+            f"Trainer(lr={self.lr}, negatives='{self.negatives}', schedule='{self.schedule}', "
+            f"seed={self.seed}{scaled}, epochs_done={self.epochs_done})\n{self.learner!r}"
+        )
+
+    def step(
+        self,
+        x: Tensor | Array,
+        y: Tensor | Array,
+        task: Task = None,
+        *,
+        hooks: StepHooks = NO_HOOKS,
+        clock: Clock = Clock(),  # noqa: B008 (frozen)
+    ) -> Tensor:
+        """Learn from one batch through a strategy's hooks; return its loss, detached."""
         self._check_growth()
+        batch = Batch(*self._batch(x, y), task)
+        extra = hooks.extra_batch(clock)
+        if extra is not None:
+            batch = join([batch, extra])
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(x, y, task)
+        loss = self.loss(*batch)
+        term = hooks.extra_loss(self.learner, batch, clock)
+        if term is not None:
+            loss = loss + term
         loss.backward()  # type: ignore[no-untyped-call]
+        hooks.add_penalty_gradients(self.learner)
+        hooks.after_backward(self.learner, clock)
         self.optimizer.step()
+        hooks.after_step(self.learner)
         return loss.detach()
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Return the loss of a batch under this trainer's negatives and schedule."""
-        x = tensor_of(x, self.learner.device)
-        y = tensor_of(y, self.learner.device)
-        if len(x) != len(y) or not len(x):
-            raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
-        if not isinstance(self.learner, Network):
+        x, y = self._batch(x, y)
+        if not self.learner.contrastive:
             return self.learner.loss(x, y, task)
-        pairs = negative_room.draw(self.negatives, self.learner, x, y, self.rng, task)
-        return self.learner.loss(x, y, task, candidates=pairs, layer=self.layer)
+        pairs = negative_labels.draw(self.negatives, self.learner, x, y, self.rng, task)
+        contrast: Callable[..., Tensor] = self.learner.loss
+        return contrast(x, y, task, candidates=pairs, layer=self.layer)
 
-    def add_classes(self, classes: Sequence[int], task: int | None = None) -> None:
-        """Let the learner meet classes, and the optimiser follow what grew."""
-        update_optimizer(self.optimizer, self.learner.add_classes(classes, task))
+    def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
+        """Let the learner meet classes, and the optimiser take what grew, which is returned."""
+        growths = self.learner.add_classes(classes, task)
+        update_optimizer(self.optimizer, growths)
+        return growths
 
     def deepen(self, width: int) -> None:
         """Add a layer to the network and train only it from now on."""
-        if not isinstance(self.learner, Network):
-            raise ConfigurationError("only forward-forward networks can be deepened")
         update_optimizer(self.optimizer, self.learner.deepen(width))
-        self.layer = len(self.learner.layers) - 1
+        self.layer = self.learner.depth - 1
 
     def fit(
         self,
@@ -134,71 +161,94 @@ class Trainer:
         batch_size: int = 512,
         *,
         done: int = 0,
-        watch: dict[str, tuple[Any, Any]] | None = None,
+        watch: Watched | None = None,
+        callbacks: Iterable[Callback] = (),
         on_epoch: Callable[[Epoch], object] | None = None,
         on_batch: Callable[[int, int], object] | None = None,
     ) -> list[Epoch]:
-        """Train for some epochs (for each layer, if greedy) and give what each came to.
+        """Train for some epochs (for each layer, if greedy) and return what each came to.
 
-        ``done`` epochs (of the layer at hand, if greedy) were had before, and are not had again;
-        ``watch`` names pairs of examples and labels whose accuracy is taken after each epoch;
-        ``on_batch`` is told how many batches of how many are done.
+        Classes not met before are met, and a learner that is not standardised is, unless the
+        trainer has ``standardise=False``. ``done`` epochs (of the layer at hand, if greedy) were
+        had before; ``watch`` names pairs of examples and labels whose accuracy is taken after
+        each epoch. ``on_epoch`` and ``on_batch`` are old forms of ``callbacks``.
         """
-        if len(x) != len(y):
-            raise DataError(f"{len(x)} examples and {len(y)} labels do not match")
         if batch_size < 1 or epochs < 0:
             raise ConfigurationError(
                 f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
             )
-        history = []
-        for layer in self._layers_to_train():
+        examples = _Arrays(*self._batch(x, y))
+        self._prepare(examples)
+        listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]
+        layers = self._layers_to_train()
+        steps = (epochs * len(layers) - done) * -(-len(examples) // batch_size)
+        history: list[Epoch] = []
+        for layer in layers:
             self.layer = layer
-            for _ in range(epochs - done):
-                epoch = self._epoch(x, y, batch_size, watch or {}, on_batch)
-                history.append(epoch)
-                if on_epoch is not None:
-                    on_epoch(epoch)
+            try:
+                history += self.run_epochs(
+                    examples,
+                    range(done, epochs),
+                    batch_size,
+                    lambda _: self.rng.permutation(len(examples)),
+                    watch=watch,
+                    callbacks=listeners,
+                    step=sum(-(-len(examples) // batch_size) for _ in history),
+                    steps=steps,
+                )
+            except StopTraining as stop:
+                return [*history, *stop.history]
             done = 0
         return history
 
-    def _check_growth(self) -> None:
-        """Refuse to go on when the learner has weights that the optimiser does not know."""
-        known = {id(p) for group in self.optimizer.param_groups for p in group["params"]}
-        if any(id(parameter) not in known for parameter in self.learner.parameters()):
-            raise ConfigurationError(
-                "the learner grew without its trainer: call add_classes and deepen of the trainer, "
-                "or make a new one"
-            )
-
-    def _layers_to_train(self) -> list[int | None]:
-        if self.schedule == "greedy" and isinstance(self.learner, Network):
-            return list(range(self.layer or 0, len(self.learner.layers)))
-        return [self.layer]
-
-    def _epoch(
+    def run_epochs(
         self,
-        x: Tensor | Array,
-        y: Tensor | Array,
+        examples: Examples,
+        epochs: Iterable[int],
         batch_size: int,
-        watch: dict[str, tuple[Any, Any]],
-        on_batch: Callable[[int, int], object] | None,
-    ) -> Epoch:
-        started = time.perf_counter()
-        device = self.learner.device
-        examples = tensor_of(x, device)
-        labels = tensor_of(y, device)
-        order = torch.from_numpy(self.rng.permutation(len(labels))).to(device)
-        losses = torch.zeros((), dtype=torch.float64, device=device)
-        batches = torch.split(order, batch_size)
-        for number, chosen in enumerate(batches, start=1):
-            losses += self.step(examples[chosen], labels[chosen]) * len(chosen)
-            if on_batch is not None:
-                on_batch(number, len(batches))
-        loss = float(losses) / max(len(labels), 1)
+        order: Callable[[int], Array],
+        *,
+        hooks: StepHooks = NO_HOOKS,
+        experience: int = 0,
+        first_batch: int = 0,
+        watch: Watched | None = None,
+        callbacks: Sequence[Callback] = (),
+        step: int = 0,
+        steps: int = 0,
+    ) -> list[Epoch]:
+        """Go through examples epoch by epoch: the one loop, whoever asks.
+
+        ``order`` draws the places of the examples in an epoch; ``first_batch`` of the first epoch
+        were had before; ``step`` of ``steps`` of the whole run are done. A callback that stops
+        the run raises `StopTraining` here, which `fit` and `continual.run` catch.
+        """
+        history: list[Epoch] = []
+        for epoch in epochs:
+            started = time.perf_counter()
+            places = torch.from_numpy(order(epoch))
+            batches = torch.split(places, batch_size)
+            total = torch.zeros((), dtype=torch.float64, device=self.learner.device)
+            for number in range(first_batch, len(batches)):
+                clock = Clock(experience, epoch, number)
+                batch = examples.take(batches[number])
+                loss = self.step(*batch, hooks=hooks, clock=clock)
+                total += loss * len(batches[number])
+                step += 1
+                done, all_ = number + 1, len(batches)
+                now = Progress(self.learner, experience, epoch, done, all_, step, steps, loss)
+                if notify(callbacks, "on_batch_end", now):
+                    raise StopTraining(history)
+            trained = len(places) - first_batch * batch_size
+            history.append(self._finished(float(total) / trained, started, watch or {}))
+            first_batch = 0
+            if notify(callbacks, "on_epoch_end", now, history[-1]):
+                break
+        return history
+
+    def _finished(self, loss: float, started: float, watch: Watched) -> Epoch:
+        """Return what an epoch came to; refuse a loss that is not finite."""
         if not np.isfinite(loss):
-            raise ConfigurationError(
-                f"the loss is {loss} after epoch {self.epochs_done + 1}: lower lr"
-            )
+            raise DivergedError(f"the loss is {loss} after epoch {self.epochs_done + 1}: lower lr")
         self.epochs_done += 1
         seconds = time.perf_counter() - started
         taken = {name: accuracy(self.learner, *pair) for name, pair in watch.items()}
@@ -210,6 +260,35 @@ class Trainer:
             accuracy={name: total for name, (total, _) in taken.items()},
             layer_accuracy={name: layers for name, (_, layers) in taken.items()},
         )
+
+    def _batch(self, x: Tensor | Array, y: Tensor | Array) -> tuple[Tensor, Tensor]:
+        x, y = tensor_of(x, self.learner.device), tensor_of(y, self.learner.device)
+        if not x.ndim or not y.ndim or len(x) != len(y) or not len(x):
+            shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
+            raise DataError(f"a batch needs as many labels as examples, got the shapes {shapes}")
+        return x, y
+
+    def _prepare(self, examples: _Arrays) -> None:
+        """Meet the classes of the examples, and standardise a learner that is not."""
+        new = sorted({*torch.unique(examples.y).tolist()} - {*self.learner.classes})
+        if new:
+            self.add_classes(new)
+        if self.standardise and not self.learner.standardised and not self.epochs_done:
+            self.learner.standardise(*scale_of(examples.x.cpu().numpy()))
+
+    def _check_growth(self) -> None:
+        """Refuse to go on when the learner has weights that the optimiser does not know."""
+        known = {id(p) for group in self.optimizer.param_groups for p in group["params"]}
+        if any(id(parameter) not in known for parameter in self.learner.parameters()):
+            raise ConfigurationError(
+                "the learner grew without its trainer: call add_classes and deepen of the trainer, "
+                "or make a new one"
+            )
+
+    def _layers_to_train(self) -> list[int | None]:
+        if self.schedule == "greedy":
+            return list(range(self.layer or 0, self.learner.depth))
+        return [self.layer]
 
     def state(self) -> dict[str, Any]:
         """Return everything but tensors that training needs to go on; JSON-ready."""
@@ -223,42 +302,111 @@ class Trainer:
             "rng": self.rng.bit_generator.state,
         }
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner and this trainer's state to one file; see `Trainer.load`."""
-        from sffa.core.storage import save
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        notes: dict[str, Any] | None = None,
+        extra: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        """Write the learner and this trainer's state to one file; see `Trainer.load`.
 
-        save(path, self.learner, self)
+        ``notes`` are JSON-ready; ``extra`` are tensors by name; `Trainer.load_run` returns both.
+        """
+        tensors = dict(self.learner.state_dict())
+        names = {id(parameter): name for name, parameter in self.learner.named_parameters()}
+        for parameter, state in self.optimizer.state.items():
+            for key, value in state.items():
+                tensors[f"adam.{key}.{names[id(parameter)]}"] = value
+        tensors |= {f"extra.{name}": value for name, value in (extra or {}).items()}
+        storage.write(path, {**self.learner.header(notes), "trainer": self.state()}, tensors)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Trainer:
+    def load(cls, path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Trainer:
         """Read a trainer back with its learner; the next step is the one it would have taken."""
-        from sffa.core.storage import load_trainer
+        return cls.load_run(path, device)[0]
 
-        return load_trainer(path)
+    @classmethod
+    def load_run(
+        cls, path: str | os.PathLike[str], device: str | torch.device = "cpu"
+    ) -> tuple[Trainer, dict[str, Any], dict[str, Tensor]]:
+        """Read a trainer, and the notes and extra tensors that were saved beside it."""
+        header, tensors = storage.read(path)
+        if header.trainer is None:
+            raise ModelFileError(f"{path} holds a model without training state: nothing to resume")
+        learner = restored(path, header, tensors, device)
+        try:
+            trainer = cls._restored(learner, header.trainer, tensors)
+        except (ConfigurationError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(
+                f"{path} holds a training state that cannot be used: {error!r}"
+            ) from None
+        extra = {n.removeprefix("extra."): t for n, t in tensors.items() if n.startswith("extra.")}
+        return trainer, header.notes, {n: t.to(device) for n, t in extra.items()}
+
+    @classmethod
+    def _restored(
+        cls, learner: Learner, state: dict[str, Any], tensors: dict[str, Tensor]
+    ) -> Trainer:
+        trainer = cls(learner, state["lr"], state["negatives"], state["schedule"], state["seed"])
+        layer, done = state["layer"], state["epochs_done"]
+        if not (layer is None or 0 <= layer < learner.depth) or not done >= 0:
+            raise ValueError(f"layer {layer}, {done} epochs")
+        trainer.layer, trainer.epochs_done = layer, int(done)
+        trainer.rng.bit_generator.state = state["rng"]
+        for name, parameter in learner.named_parameters():
+            moments = {
+                key: tensors[f"adam.{key}.{name}"].to(parameter.device)
+                for key in _MOMENTS
+                if f"adam.{key}.{name}" in tensors
+            }
+            if any(m.numel() != 1 and m.shape != parameter.shape for m in moments.values()):
+                raise ValueError(f"moments of {name} of another shape")
+            if moments:
+                trainer.optimizer.state[parameter] = moments
+        return trainer
 
 
-@torch.no_grad()
-def accuracy(
-    learner: Learner, x: Tensor | Array, y: Tensor | Array, task: Task = None, block: int = BLOCK
-) -> tuple[float, list[float]]:
-    """Return the percentage of right predictions, and each layer's own (none for the baseline)."""
-    examples = tensor_of(x, learner.device)
-    labels = learner.columns(y)
-    right = torch.zeros((), dtype=torch.int64, device=learner.device)
-    by_layer: Tensor | int = 0
-    for start in range(0, len(labels), block):
-        part, wanted = examples[start : start + block], labels[start : start + block]
-        given = part_of(task, start, block)
-        candidates = learner.candidates(len(part), given)
-        if isinstance(learner, Network):
-            scores = learner.layer_scores(part, given)
-            best = candidates.expand(len(scores), -1, -1).gather(2, scores.argmax(2, keepdim=True))
-            by_layer = by_layer + (best.squeeze(2) == wanted).sum(dim=1)
-            total = scores.mean(dim=0)
-        else:
-            total = learner.outputs(part, given)
-        chosen = candidates.gather(1, total.argmax(dim=1, keepdim=True)).squeeze(1)
-        right += (chosen == wanted).sum()
-    percent = 100.0 / max(len(labels), 1)
-    layers = (by_layer * percent).tolist() if isinstance(by_layer, Tensor) else []
-    return float(right) * percent, layers
+class DivergedError(ConfigurationError):
+    """A loss that is no longer finite."""
+
+
+class _Arrays:
+    """Examples (N, ...) and labels (N,) on the learner's device."""
+
+    def __init__(self, x: Tensor, y: Tensor) -> None:
+        self.x, self.y = x, y
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, places: Tensor) -> Batch:
+        chosen = places.to(self.x.device)
+        return Batch(self.x[chosen], self.y[chosen])
+
+
+class _Functions(Callback):
+    """The callbacks ``on_epoch(epoch)`` and ``on_batch(done, total)`` of earlier versions."""
+
+    def __init__(self, on_epoch: Any, on_batch: Any) -> None:
+        self._epoch, self._batch = on_epoch, on_batch
+
+    def on_batch_end(self, progress: Progress) -> None:
+        if self._batch is not None:
+            self._batch(progress.batch, progress.batches)
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        if self._epoch is not None:
+            self._epoch(epoch)
+
+
+def _old_callbacks(on_epoch: Any, on_batch: Any) -> list[Callback]:
+    if on_epoch is None and on_batch is None:
+        return []
+    warn_renamed("on_epoch and on_batch of Trainer.fit", "callbacks=[Callback]")
+    return [_Functions(on_epoch, on_batch)]
+
+
+def _check_choice(name: str, given: object, known: Sequence[str]) -> None:
+    if given not in known:
+        hint = nearest(str(given), list(known))
+        raise ConfigurationError(f"unknown {name} '{given}'{hint}; known: {', '.join(known)}")

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from sffa.core import Network
 from sffa.core.layers import Response
-from sffa.core.objective import local_loss, product_loss
 from sffa.errors import ConfigurationError
 from sffa.integrations.avalanche_import import import_avalanche
 
@@ -50,14 +49,7 @@ class _Scan:
         config = self.network.config
         if config.contrast_with == "current" and not self.network.tasks:
             valid = valid & self._allowed(target)
-        goodness = [layer.goodness for layer in self.network._stack()]
-        if config.coupling == "product":
-            return product_loss(config, goodness, self.responses, target, valid)
-        losses = [
-            local_loss(config, rule, response, target, valid)
-            for rule, response in zip(goodness, self.responses, strict=True)
-        ]
-        return torch.stack(losses).sum()
+        return self.network.loss_of(self.responses, target, valid)
 
     def _allowed(self, target: Tensor) -> Tensor:
         """Contrast new examples with new classes alone; see `Network.training_labels`."""
@@ -158,7 +150,7 @@ def _scanned(network: Network, x: Tensor, columns: Tensor, label_of: Tensor) -> 
     responses = list(network.scan(x, columns))
     layers = [
         layer.goodness.score(response.energies)
-        for layer, response in zip(network._stack(), responses, strict=True)
+        for layer, response in zip(network.stack, responses, strict=True)
     ]
     labels = label_of[columns.clamp(min=0)]
     width = int(label_of.max()) + 1

@@ -13,15 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sffa.continual import METHODS, Strategy, make_strategy, options_of
-from sffa.core import Network, Trainer
+from sffa.core import Callback, Epoch, Network, Progress, Trainer
+from sffa.core.presets import PRESETS
 from sffa.errors import ConfigurationError, DataError, nearest
 from sffa.extension import is_reference
 from sffa.integrations import validation
 from sffa.integrations.defaults import batch_for, epochs_for, hidden_for
-from sffa.integrations.incremental import Incremental, Plan, Progress
+from sffa.integrations.incremental import Incremental, Plan
 from sffa.integrations.validation import Labels, Table
 
-_GATE = 0.3
 _LEAST = 1e-9
 
 
@@ -29,7 +29,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     """A classifier around a network; parameters are stored as given and read when fitting."""
 
     _algorithm: ClassVar[str]
-    _preset: ClassVar[dict[str, Any]] = {}
+    _preset: ClassVar[str]
 
     def __init__(
         self,
@@ -178,11 +178,11 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self._incremental.meet(np.unique(self._encode(labels)).tolist())
         x = torch.from_numpy(self._inputs(table))
         y = torch.from_numpy(self._encode(labels))
-        history = self._incremental.learn(x, y, plan, self._tell)
+        history = self._incremental.learn(x, y, plan, [_Print()] if self.verbose else [])
         self.n_iter_ = len(history)
-        self.loss_curve_ = [progress.loss for progress in history]
+        self.loss_curve_ = [epoch.loss for epoch in history]
         self.validation_scores_ = [
-            progress.accuracy for progress in history if progress.accuracy is not None
+            epoch.accuracy["validation"] / 100 for epoch in history if epoch.accuracy
         ]
         return self
 
@@ -217,13 +217,13 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(hidden, str):
             raise ConfigurationError(f"hidden is 'auto' or layer widths, got '{hidden}'")
         hidden = (hidden,) if isinstance(hidden, int) else hidden
-        given = {**self._preset, **(self.network or {})}
+        given = {**PRESETS[self._preset].options("static"), **(self.network or {})}
         if self.gate != "auto":
             given["gate"] = self.gate
-        elif self._algorithm == "sffa":
-            room = min(hidden, default=0) // 2 * _GATE
-            given.setdefault("gate", _GATE if room >= given.get("k", 15) else None)
-        return Network(features, hidden, self._algorithm, seed=seed, **given)
+        elif "gate" not in (self.network or {}) and "gate" in given:
+            fits = min(hidden, default=0) // 2 * given["gate"] >= given.get("k", 15)
+            given["gate"] = given["gate"] if fits else None  # a share must hold the winners
+        return Network(features, hidden, seed=seed, **given)
 
     def _make_strategy(self, seed: int, batch_size: int) -> Strategy:
         """Make what protects old classes; a buffer is shared by the classes, not by the calls."""
@@ -268,12 +268,13 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     def _encode(self, labels: Labels) -> Table:
         return self._columns[np.searchsorted(self.classes_, labels)]
 
-    def _tell(self, progress: Progress) -> None:
-        if self.verbose:
-            held = (
-                "" if progress.accuracy is None else f", held out {100 * progress.accuracy:.2f} %"
-            )
-            print(f"epoch {progress.epoch}: loss {progress.loss:.4f}{held}")
+
+class _Print(Callback):
+    """Print a line an epoch."""
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        held = "".join(f", held out {value:.2f} %" for value in epoch.accuracy.values())
+        print(f"epoch {progress.epoch + 1}: loss {epoch.loss:.4f}{held}")
 
 
 def _number(name: str, given: int | str, automatic: int) -> int:

@@ -31,7 +31,7 @@ class LabelScan(nn.Module):
         self.register_buffer("factor", 1 / network.std)
         self.register_buffer("classes", torch.tensor(network.classes))
         kind = _Symmetric if network.config.algorithm == "sffa" else _Threshold
-        self.layers = nn.ModuleList([kind(network, layer) for layer in network._stack()])
+        self.layers = nn.ModuleList([kind(network, layer) for layer in network.stack])
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Scan every label."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from sffa.integrations.estimator import ForwardForwardClassifier
 
 __all__ = ["FFAClassifier", "SFFAClassifier"]
@@ -66,6 +64,7 @@ class SFFAClassifier(ForwardForwardClassifier):
     """
 
     _algorithm = "sffa"
+    _preset = "sffa-classifier"
 
 
 class FFAClassifier(ForwardForwardClassifier):
@@ -83,4 +82,4 @@ class FFAClassifier(ForwardForwardClassifier):
     """
 
     _algorithm = "ffa"
-    _preset: ClassVar[dict[str, Any]] = {"scale": 0.01}
+    _preset = "ffa"

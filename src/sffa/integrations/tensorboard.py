@@ -13,9 +13,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from sffa.analysis.sparsity import hoyer
 from sffa.continual.result import Result
 from sffa.core import Epoch, Learner, Network
-from sffa.core.learner import Array
+from sffa.core.batch import Array
 from sffa.errors import ConfigurationError
 from sffa.kernels import Winners, expand
 
@@ -116,7 +117,7 @@ class Board:
         for column, sign in zip(range(goodness.shape[1]), ("positive", "negative"), strict=False):
             tag = f"layer {number}/goodness of {sign} inputs"
             self.writer.add_histogram(tag, goodness[:, column], step)
-            score = float(_hoyer(latent[:, column]).mean())
+            score = float(hoyer(latent[:, column]).mean())
             self.scalars({f"layer {number}/Hoyer of {sign} inputs": score}, step)
         usage = latent[:, 0].sum(dim=0)
         columns = -(-len(usage) // _ROWS)
@@ -137,11 +138,3 @@ class Board:
         self, kind: type[BaseException] | None, error: BaseException | None, t: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _hoyer(latent: Tensor) -> Tensor:
-    """Return Hoyer's sparsity along the last axis; 1 for a silent latent."""
-    root = latent.shape[-1] ** 0.5
-    norm = latent.norm(dim=-1)
-    ratio = latent.abs().sum(dim=-1) / norm.clamp(min=1e-30)
-    return torch.where(norm > 0, (root - ratio) / max(root - 1, 1e-30), 1.0)

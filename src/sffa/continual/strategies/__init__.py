@@ -1,7 +1,7 @@
 """What protects the past, one method a file; `registry` knows them by name."""
 
 from sffa.continual.strategies.agem import AGEM
-from sffa.continual.strategies.base import Clock, Combined, Strategy
+from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.ewc import EWC
 from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
@@ -19,7 +19,6 @@ __all__ = [
     "METHODS",
     "PAPER",
     "SI",
-    "Clock",
     "Combined",
     "Joint",
     "Naive",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from sffa.continual.strategies.base import Clock
 from sffa.continual.strategies.episodes import EpisodicMemory
 from sffa.continual.strategies.gem import gram_matrix
-from sffa.continual.views import Batch, join
 from sffa.core import Learner
+from sffa.core.batch import Batch, Clock, join
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
 

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from sffa.continual.stream import Experience, Stream
-from sffa.continual.views import Batch, View, join
+from sffa.continual.views import View
 from sffa.core import Growth, Learner
-from sffa.errors import ConfigurationError
+from sffa.core.batch import Batch, Clock, join
+from sffa.core.hooks import StepHooks
+from sffa.errors import ConfigurationError, nearest, warn_renamed
+
+_OLD_HOOKS = {"penalty": "add_penalty_gradients"}
+# What first-format checkpoints call what a strategy keeps.
+_OLD_NAMES = {"beside": "parameter_state", "memory": "buffers"}
+_OLD_KINDS = {"stiffness": "curvature", "pull": "offset"}
 
 
-@dataclass(frozen=True)
-class Clock:
-    """Where the loop stands; random draws made from it need no state of their own."""
-
-    experience: int
-    epoch: int
-    batch: int
-
-
-class Strategy:
+class Strategy(StepHooks):
     """Nothing by itself: subclasses override the hooks they need.
 
     A strategy sees a Learner and never asks which algorithm it is. What it keeps is in two
     dictionaries, so that the loop can save, restore, grow and weigh any strategy alike:
     ``parameter_state`` holds tensors shaped like parameters (kind, then the parameter's name),
     which grow with them; ``buffers`` holds everything else, stored examples above all. A run that
-    is resumed finds only these two as they were, not what else an object remembers.
+    is resumed finds only these two as they were, not what else an object remembers. ``seed`` and
+    ``batch_size`` are those of the run.
     """
 
     def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
@@ -38,6 +37,33 @@ class Strategy:
         self.batch_size = batch_size
         self.parameter_state: dict[str, dict[str, Tensor]] = {}
         self.buffers: dict[str, Tensor] = {}
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        """Refuse what looks like a hook and would never be called; take hooks by old names."""
+        super().__init_subclass__(**rest)
+        for old, new in _OLD_HOOKS.items():
+            if old in vars(cls):
+                warn_renamed(f"the hook {cls.__name__}.{old}", f"'{new}'")
+                setattr(cls, new, vars(cls)[old])
+        hooks = [name for name in dir(Strategy) if not name.startswith("_")]
+        for name in vars(cls):
+            if name.startswith(("before_", "after_")) and name not in hooks:
+                raise ConfigurationError(
+                    f"'{cls.__name__}' has a method '{name}' that nothing calls"
+                    f"{nearest(name, hooks)}; the hooks are {', '.join(hooks)}"
+                )
+
+    @property
+    def beside(self) -> dict[str, dict[str, Tensor]]:
+        """The old name of ``parameter_state``."""
+        warn_renamed("Strategy.beside", "'parameter_state'")
+        return self.parameter_state
+
+    @property
+    def memory(self) -> dict[str, Tensor]:
+        """The old name of ``buffers``."""
+        warn_renamed("Strategy.memory", "'buffers'")
+        return self.buffers
 
     def check(self, stream: Stream) -> None:
         """Refuse a stream that this strategy cannot serve."""
@@ -50,35 +76,11 @@ class Strategy:
                     tensors[growth.name] = growth.expand(tensors[growth.name])
 
     def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:
-        """Choose what an experience is trained on; only joint training looks at the past."""
+        """Return what an experience is trained on; only joint training looks at the past."""
         return experience.train
 
     def before_experience(self, learner: Learner, experience: Experience) -> None:
         """Prepare; the learner knows the new classes already."""
-
-    def extra_batch(self, clock: Clock) -> Batch | None:
-        """Return examples to train on together with the new ones."""
-        return None
-
-    def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:
-        """Return a term of the loss, to be differentiated with it.
-
-        ``batch`` holds the examples of this step, those of ``extra_batch`` behind the new ones.
-        """
-        return None
-
-    def add_penalty_gradients(self, learner: Learner) -> None:
-        """Add the gradient of a penalty to the parameters' gradients.
-
-        The gradient, not the penalty: a quadratic one is known in closed form, and writing it
-        costs a third of what autograd takes for the same.
-        """
-
-    def after_backward(self, learner: Learner, clock: Clock) -> None:
-        """Change the gradients, penalties included, before the optimiser sees them."""
-
-    def after_step(self, learner: Learner) -> None:
-        """Look at the step; gradients are still those it was made from."""
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Remember what later experiences need."""
@@ -100,13 +102,14 @@ class Strategy:
         return kept
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Take back what `tensors` gave."""
+        """Take back what `tensors` returned."""
         for flat, tensor in tensors.items():
             where, _, rest = flat.partition(".")
-            if where == "buffers":
+            if _OLD_NAMES.get(where, where) == "buffers":
                 self.buffers[rest] = tensor
             else:
                 kind, _, name = rest.partition(".")
+                kind = _OLD_KINDS.get(kind, kind) if where in _OLD_NAMES else kind
                 self.parameter_state.setdefault(kind, {})[name] = tensor
 
     @property
@@ -148,8 +151,8 @@ class Combined(Strategy):
         return sum(terms[1:], start=terms[0]) if terms else None
 
     def add_penalty_gradients(self, learner: Learner) -> None:  # noqa: D102
-        given = [part.add_penalty_gradients(learner) for part in self.parts]  # type: ignore[func-returns-value]
-        return next((value for value in given if value is not None), None)
+        for part in self.parts:
+            part.add_penalty_gradients(learner)
 
     def after_backward(self, learner: Learner, clock: Clock) -> None:  # noqa: D102
         for part in self.parts:
@@ -193,7 +196,7 @@ def zeros_like(parameters: dict[str, nn.Parameter]) -> dict[str, Tensor]:
 
 
 def snapshot(parameters: dict[str, nn.Parameter]) -> dict[str, Tensor]:
-    """Copy the weights; the copy never follows them."""
+    """Return a copy of the weights, which never follows them."""
     return {name: parameter.detach().clone() for name, parameter in parameters.items()}
 
 

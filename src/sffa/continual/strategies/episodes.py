@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sffa.continual.strategies.base import Clock, Strategy, named
+from sffa.continual.strategies.base import Strategy, named
 from sffa.continual.stream import Experience
-from sffa.continual.views import Batch
 from sffa.core import Learner
+from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
 

@@ -10,9 +10,8 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from torch import Tensor
 
-from sffa.continual.strategies.base import Clock
 from sffa.continual.strategies.episodes import EpisodicMemory
-from sffa.core import Learner
+from sffa.core import Clock, Learner
 from sffa.errors import ConfigurationError
 
 _Array = np.ndarray[Any, Any]

@@ -108,11 +108,34 @@ def make_strategy(
     return made[0] if len(made) == 1 else Combined(made)
 
 
+def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
+    """Return the method and the options by which a configuration names a strategy.
+
+    >>> describe(EWC(strength=10.0))
+    ('ewc', {'ewc.strength': 10.0})
+    """
+    if isinstance(strategy, Combined):
+        described = [describe(part) for part in strategy.parts]
+        return "+".join(name for name, _ in described), {
+            key: value for _, options in described for key, value in options.items()
+        }
+    kind = type(strategy)
+    known = [name for name, (cls, preset) in METHODS.items() if cls is kind and not preset]
+    name = known[0] if known else f"{kind.__module__}:{kind.__qualname__}"
+    parameters = inspect.signature(kind).parameters
+    given = {
+        n: getattr(strategy, n)
+        for n, p in parameters.items()
+        if n not in _OURS and hasattr(strategy, n) and getattr(strategy, n) != p.default
+    }
+    plain = {n: v for n, v in given.items() if isinstance(v, bool | int | float | str | list)}
+    return name, {f"{name}.{option}": value for option, value in plain.items()}
+
+
 def _made(
     name: str, kind: type[Strategy], options: dict[str, Any], seed: int, batch_size: int
 ) -> Strategy:
     """Make one strategy; one of the user's own need not take seed and batch size."""
-    _check_hooks(name, kind)
     common = {"seed": seed, "batch_size": batch_size}
     parameters = inspect.signature(kind).parameters
     needed = [n for n, p in parameters.items() if p.default is p.empty and p.kind not in _ANY]
@@ -120,18 +143,7 @@ def _made(
     if lacking:
         raise ConfigurationError(f"method '{name}' needs the option '{name}.{lacking[0]}'")
     made = kind(**options, **{n: v for n, v in common.items() if n in parameters})
-    if not hasattr(made, "parameter_state"):
+    if not hasattr(made, "buffers"):
         raise ConfigurationError(f"'{name}' must call super().__init__() in its __init__")
     made.seed, made.batch_size = seed, batch_size
     return made
-
-
-def _check_hooks(name: str, kind: type[Strategy]) -> None:
-    """Refuse what looks like a hook and would never be called."""
-    hooks = [hook for hook in vars(Strategy) if not hook.startswith("_")]
-    for method in dir(kind):
-        if method.startswith(("before_", "after_")) and method not in hooks:
-            raise ConfigurationError(
-                f"'{name}' has a method '{method}' that nothing calls{nearest(method, hooks)}; "
-                f"the hooks are {', '.join(hooks)}"
-            )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sffa.continual.strategies.base import Clock, Strategy
+from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import POLICIES, Policy, keep
 from sffa.continual.stream import Experience, Stream
-from sffa.continual.views import Batch
 from sffa.core import Learner
+from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, nearest
 

@@ -1,0 +1,85 @@
+"""Batches: examples with their labels and tasks, as tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sffa.errors import DataError
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+Task = int | Tensor | Array | None
+
+
+class Batch(NamedTuple):
+    """Examples (batch, features) with their labels (batch,) and task: none, one, or one each."""
+
+    x: Tensor
+    y: Tensor
+    task: Task = None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Where training stands; random draws made from it need no state of their own."""
+
+    experience: int = 0
+    epoch: int = 0
+    batch: int = 0
+
+
+def join(batches: Sequence[Batch]) -> Batch:
+    """Concatenate batches; tasks stay one number while all agree.
+
+    >>> one = Batch(torch.zeros(2, 3), torch.zeros(2), 0)
+    >>> join([one, one._replace(task=1)]).task
+    tensor([0, 0, 1, 1])
+    """
+    if len(batches) == 1:
+        return batches[0]
+    x = torch.cat([batch.x for batch in batches])
+    y = torch.cat([batch.y for batch in batches])
+    return Batch(x, y, join_tasks([(batch.task, len(batch.y)) for batch in batches]))
+
+
+def join_tasks(tasks: Sequence[tuple[Task, int]]) -> Task:
+    """Concatenate tasks, each with the number of examples it stands for."""
+    first = tasks[0][0]
+    if all(not isinstance(task, Tensor) and task == first for task, _ in tasks):
+        return first
+    if any(task is None for task, _ in tasks):
+        raise DataError("examples with a task and examples without one cannot be in one batch")
+    return torch.cat(
+        [
+            torch.full((size,), task) if isinstance(task, int) else torch.as_tensor(task)
+            for task, size in tasks
+        ]
+    )
+
+
+def part_of(task: Task, start: int, size: int) -> Task:
+    """Slice the tasks of examples as their batch is sliced; one task for all stays as it is."""
+    if isinstance(task, Tensor | np.ndarray) and task.ndim and len(task) > 1:
+        return task[start : start + size]
+    return task
+
+
+def tensor_of(values: Tensor | Array | int | None, device: torch.device) -> Tensor:
+    """Return values as a tensor; arrays that torch cannot share are copied."""
+    if isinstance(values, np.ndarray) and (
+        not values.flags.writeable or any(stride < 0 for stride in values.strides)
+    ):
+        values = values.copy()
+    try:
+        return torch.as_tensor(values, device=device)
+    except (TypeError, ValueError, RuntimeError):
+        kind = getattr(values, "dtype", type(values).__name__)
+        raise DataError(
+            f"expected an array or a tensor of numbers, got {type(values).__name__} of {kind}; "
+            "convert it first, for example with .to_numpy(dtype='float32')"
+        ) from None

@@ -1,0 +1,118 @@
+"""Callbacks: what looks on while a learner trains, the same in static and in continual runs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from sffa.core.learner import Learner
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass over the data; accuracies in percent, by the names given to ``watch``."""
+
+    number: int
+    loss: float
+    seconds: float
+    layer: int | None = None
+    accuracy: dict[str, float] = field(default_factory=dict)
+    layer_accuracy: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands.
+
+    ``epoch`` and ``experience`` count from zero; ``batch`` of ``batches`` are done in this epoch,
+    ``step`` of ``steps`` in the whole run. ``loss`` is that of the last batch, a detached scalar.
+    """
+
+    learner: Learner
+    experience: int
+    epoch: int
+    batch: int
+    batches: int
+    step: int
+    steps: int
+    loss: Tensor
+
+
+class Callback:
+    """Nothing by itself: subclasses override what they need.
+
+    A method that returns True stops: `on_batch_end` and `on_experience_end` the run,
+    `on_epoch_end` the training on the examples at hand, so that a stream goes on with its next
+    experience. The learner must be left as it is.
+
+    Examples
+    --------
+    >>> class Print(Callback):
+    ...     def on_epoch_end(self, progress, epoch):
+    ...         print(f"epoch {epoch.number} of {progress.learner.inputs} features")
+    >>> import torch, sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5)
+    >>> trainer = sffa.Trainer(net)
+    >>> history = trainer.fit(torch.eye(4), torch.tensor([0, 0, 1, 1]), callbacks=[Print()])
+    epoch 1 of 4 features
+    """
+
+    def on_batch_end(self, progress: Progress) -> bool | None:
+        """See a step; True stops the run here."""
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> bool | None:
+        """See an epoch; True ends the training on these examples."""
+
+    def on_experience_end(self, learner: Learner, result: Any) -> bool | None:
+        """See the result so far of a stream, also before its first experience; True stops."""
+
+
+class StopTraining(Exception):
+    """Raised in the epoch loop when a callback stops the run; ``history`` holds whole epochs."""
+
+    def __init__(self, history: list[Epoch]) -> None:
+        super().__init__("a callback stopped the run")
+        self.history = history
+
+
+class EarlyStopping(Callback):
+    """Stop when the watched accuracy has not risen for some epochs, and restore the best weights.
+
+    Parameters
+    ----------
+    watch
+        Name of the watched examples.
+    patience
+        Epochs to wait for a rise.
+    """
+
+    def __init__(self, watch: str = "validation", patience: int = 10) -> None:
+        self.watch = watch
+        self.patience = patience
+        self.best: float | None = None
+        self.weights: dict[str, Tensor] = {}
+        self.since = 0
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> bool:
+        """Keep the best weights; whether patience is over."""
+        accuracy = epoch.accuracy[self.watch]
+        self.since += 1
+        if self.best is None or accuracy > self.best:
+            self.best, self.since = accuracy, 0
+            self.weights = copy.deepcopy(progress.learner.state_dict())
+        return self.since >= self.patience
+
+    def restore(self, learner: Learner) -> None:
+        """Put the best weights back."""
+        if self.best is not None:
+            learner.load_state_dict(self.weights)
+
+
+def notify(callbacks: Iterable[Callback], event: str, *given: Any) -> bool:
+    """Call all callbacks; whether one of them returned True (NumPy's counts too)."""
+    answers = [getattr(callback, event)(*given) for callback in callbacks]
+    return any(type(answer).__name__ in ("bool", "bool_") and bool(answer) for answer in answers)

@@ -1,0 +1,39 @@
+"""What a strategy may do around the one training step."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from sffa.core.batch import Batch, Clock
+from sffa.core.learner import Learner
+
+
+class StepHooks:
+    """Nothing by itself: subclasses override the hooks they need. See `Trainer.step`."""
+
+    def extra_batch(self, clock: Clock) -> Batch | None:
+        """Return examples to train on together with the new ones."""
+        return None
+
+    def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:
+        """Return a term of the loss, to be differentiated with it.
+
+        ``batch`` holds the examples of this step, those of ``extra_batch`` behind the new ones.
+        """
+        return None
+
+    def add_penalty_gradients(self, learner: Learner) -> None:
+        """Add the gradient of a penalty to the parameters' ``grad``.
+
+        The gradient, not the penalty: a quadratic one is known in closed form, and writing it
+        costs a third of what autograd takes for the same.
+        """
+
+    def after_backward(self, learner: Learner, clock: Clock) -> None:
+        """Change the gradients, penalties included, before the optimiser sees them."""
+
+    def after_step(self, learner: Learner) -> None:
+        """Look at the step; gradients are still those it was made from."""
+
+
+NO_HOOKS = StepHooks()
