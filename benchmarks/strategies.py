@@ -77,7 +77,7 @@ def side_by_side(courses: dict[str, ContinualRun]) -> Iterator[tuple[str, float]
     for number, experience in enumerate(first.stream):
         yield from each(enter, number)
         for epoch in range(first.config.epochs):
-            order = first.order(experience, len(experience.train), epoch)
+            order = torch.from_numpy(first.order(experience, len(experience.train), epoch))
             for batch, chosen in enumerate(torch.split(order, first.config.batch_size)):
                 yield from each(learn, Clock(number, epoch, batch), chosen)
         yield from each(leave, number)
@@ -86,12 +86,13 @@ def side_by_side(courses: dict[str, ContinualRun]) -> Iterator[tuple[str, float]
 
 def enter(course: ContinualRun, number: int) -> None:
     """Meet the classes of an experience."""
-    course._enter(course.stream[number])
+    course.enter(course.stream[number])
 
 
 def learn(course: ContinualRun, clock: Clock, chosen: torch.Tensor) -> None:
     """Take a step on some examples of an experience."""
-    course.step(course.stream[clock.experience].train, chosen, clock)
+    batch = course.stream[clock.experience].train.take(chosen)
+    course.trainer.step(*batch, hooks=course.strategy, clock=clock)
 
 
 def leave(course: ContinualRun, number: int) -> None:

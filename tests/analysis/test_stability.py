@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from sffa.analysis import compare
-from sffa.analysis.stability import Trace, trace
+from sffa.analysis.stability import Trace, TracedNetwork, trace
 from sffa.core import Network, Trainer
 
 
 def network(digits, **options) -> Network:
-    net = Network(64, hidden=(60,), classes=range(10), seed=1, **options)
+    net = TracedNetwork(64, hidden=(60,), classes=range(10), seed=1, **options)
     net.standardise(digits.mean, digits.std)
     return net
 

@@ -43,7 +43,7 @@ def test_the_gram_matrix_is_exact_in_double_precision() -> None:
 def test_the_projected_gradient_never_opposes_the_past(algorithm: str) -> None:
     course = ContinualRun(small(algorithm, method="gem", options={"gem.strength": 0.0}), toy())
     course.learn(course.stream[0])
-    course._enter(course.stream[1])
+    course.enter(course.stream[1])
     learner, strategy = course.learner, course.strategy
     batch = course.stream[1].train.take(slice(0, 16))
     learner.loss(*batch).backward()

@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.continual.toy import small, toy
+from tests.continual.toy import PAIRS, StopAt, small, toy
 
-from sffa.continual import METHODS, ContinualConfig, ContinualRun, Stopped, run
-from sffa.core import Trainer
+from sffa import Network
+from sffa.continual import EWC, METHODS, ContinualConfig, ContinualRun, Stopped, Stream, run
+from sffa.core import Callback, Trainer
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 
+ACTIVATION = {"activation": "sigmoid", "activity": "multiply"}
 SCENARIOS = ("class", "domain", "task")
 
 
@@ -99,11 +101,11 @@ def test_a_run_stopped_at_any_batch_goes_on_to_the_same_bits(
     path = tmp_path / "checkpoint.safetensors"
     for stop in (3, 5, 13):
         with pytest.raises(Stopped, match=f"stopped after {stop} of"):
-            run(config, toy(), checkpoint=path, on_batch=lambda done, _, at=stop: done == at)
+            run(config, toy(), checkpoint=path, callbacks=[StopAt(stop)])
     result = run(config, toy(), checkpoint=path)
     assert result.rows == whole.result.rows
     assert same(Trainer.load(path).learner, whole.learner)
-    kept = ContinualRun(config, toy(), path).strategy.tensors()
+    kept = ContinualRun(config, toy(), checkpoint=path).strategy.tensors()
     for name, tensor in whole.strategy.tensors().items():
         assert torch.equal(tensor, kept[name]), name
 
@@ -112,9 +114,9 @@ def test_a_finished_checkpoint_gives_the_result_without_training(tmp_path: Path)
     path = tmp_path / "checkpoint.safetensors"
     config = small("bp")
     first = run(config, toy(), checkpoint=path)
-    batches: list[int] = []
-    again = run(config, toy(), checkpoint=path, on_batch=lambda done, _: batches.append(done))
-    assert not batches
+    watching = StopAt()
+    again = run(config, toy(), checkpoint=path, callbacks=[watching])
+    assert not watching.seen
     assert again.record() == first.record()
 
 
@@ -146,16 +148,56 @@ def test_a_loss_that_is_not_a_number_stops_the_run() -> None:
 
 
 def test_progress_counts_every_batch_and_experience() -> None:
+    watching = StopAt()
+    run(small("bp", method="joint", epochs=1), toy(), callbacks=[watching])
+    assert watching.seen == [(done, 30) for done in range(1, 31)]
+    assert watching.experiences == [0, 1, 2, 3]
+
+
+def test_old_callbacks_work_with_a_warning() -> None:
     batches: list[tuple[int, int]] = []
     experiences: list[int] = []
-    run(
-        small("bp", method="joint", epochs=1),
-        toy(),
-        on_batch=lambda done, total: batches.append((done, total)),
-        on_experience=lambda number, *_: experiences.append(number),
-    )
-    assert batches == [(done, 30) for done in range(1, 31)]
+    with pytest.warns(FutureWarning, match="callbacks="):
+        run(
+            small("bp", epochs=1),
+            toy(),
+            on_batch=lambda done, total: batches.append((done, total)),
+            on_experience=lambda number, *_: experiences.append(number),
+        )
+    assert batches == [(done, 15) for done in range(1, 16)]
     assert experiences == [0, 1, 2, 3]
+
+
+def test_objects_given_to_a_run_are_what_the_configuration_names() -> None:
+    named = run(small("sffa", method="ewc", options={"ewc.strength": 10.0}), toy())
+    given = run(small("sffa"), toy(), strategy=EWC(strength=10.0))
+    assert given.rows == named.rows
+    assert given.config == named.config
+    network = Network(20, (24, 24), k=4, code_density=0.2)
+    given = run(small("sffa"), toy(), learner=network)
+    assert given.rows == run(small("sffa"), toy()).rows
+    assert given.config.network == {"k": 4, "code_density": 0.2, **ACTIVATION}
+    stream = Stream(toy(), "domain", 0, class_order=PAIRS)
+    given = run(small("sffa", scenario="domain"), stream=stream)
+    assert given.rows == run(small("sffa", scenario="domain"), toy()).rows
+
+
+def test_a_callback_ends_an_experience_early_or_the_run_after_one() -> None:
+    class OneEpoch(StopAt):
+        def on_epoch_end(self, progress, epoch):
+            assert epoch.loss > 0
+            return True
+
+    early = OneEpoch()
+    run(small("bp", epochs=5), toy(), callbacks=[early])
+    assert [step for step, _ in early.seen] == list(range(1, 16))
+
+    class OneExperience(Callback):
+        def on_experience_end(self, learner, result):
+            return result.done == 1
+
+    with pytest.raises(Stopped, match="stopped after 15 of 45"):
+        run(small("bp"), toy(), callbacks=[OneExperience()])
 
 
 @pytest.mark.parametrize(

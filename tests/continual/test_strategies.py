@@ -74,7 +74,7 @@ def test_penalties_are_zero_at_first_and_not_after_the_first_experience(
 ) -> None:
     course = trained(algorithm, method, experiences=1)
     learner, strategy = course.learner, course.strategy
-    course._enter(course.stream[1])
+    course.enter(course.stream[1])
     learner.zero_grad()
     strategy.add_penalty_gradients(learner)
     assert all(float(p.grad.abs().sum()) == 0 for p in learner.parameters() if p.grad is not None)
@@ -107,7 +107,7 @@ def test_new_entries_of_grown_parameters_are_free_of_penalties(method: str, netw
     course = trained("sffa", method, experiences=2, hidden=(40, 40), network={"k": 4, **network})
     before = {name: p.shape for name, p in course.learner.named_parameters()}
     stiff = {n: t.abs().sum() for n, t in course.strategy.parameter_state["curvature"].items()}
-    course._enter(course.stream[2])
+    course.enter(course.stream[2])
     grown = [n for n, p in course.learner.named_parameters() if p.shape != before[n]]
     assert grown
     for name, tensor in course.strategy.parameter_state["curvature"].items():
@@ -122,7 +122,7 @@ def test_the_folded_ewc_gradient_equals_the_plain_sum_over_experiences() -> None
     plain = []
     for experience in course.stream:
         course.learn(experience)
-        fisher = strategy._fisher(learner, experience)
+        fisher = strategy.fisher(learner, experience)
         stars = {n: p.detach().clone() for n, p in learner.named_parameters()}
         plain.append((fisher, stars))
     with torch.no_grad():
@@ -176,7 +176,7 @@ def test_combined_strategies_do_what_each_does() -> None:
     assert any("curvature" in name for name in kept)
     assert len(both.extra_batch(Clock(1, 0, 0)).y) > 0
     alone = trained("bp", "replay").strategy
-    assert torch.equal(both.parts[0].memory["x"], alone.memory["x"])
+    assert torch.equal(both.parts[0].buffers["x"], alone.buffers["x"])
     other = trained("bp", "ewc")
     assert not torch.equal(
         both.parts[1].parameter_state["curvature"]["body.0.weight"],

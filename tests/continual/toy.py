@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from sffa.continual import ContinualRun
+from sffa.core import Callback
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,24 @@ class Unshuffled(ContinualRun):
     """A course that takes examples in the dataset's order."""
 
     def order(self, experience, count, epoch):
-        return torch.arange(count)
+        return np.arange(count)
+
+
+class StopAt(Callback):
+    """Stop the run after so many batches; keep the positions seen."""
+
+    def __init__(self, step: int | None = None) -> None:
+        self.step = step
+        self.seen: list[tuple[int, int]] = []
+        self.experiences: list[int] = []
+
+    def on_batch_end(self, progress):
+        self.seen.append((progress.step, progress.steps))
+        assert progress.loss.isfinite()
+        return np.bool_(progress.step == self.step)
+
+    def on_experience_end(self, learner, result):
+        self.experiences.append(result.done)
 
 
 PAIRS = ((0, 1), (2, 3), (4, 5))

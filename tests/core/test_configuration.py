@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sffa import Backprop, Network, Trainer
-from sffa.core import PRESETS, make
+from sffa.core import PRESETS, Callback, make
 from sffa.errors import ConfigurationError, DataError
 
 
@@ -101,7 +101,7 @@ def test_a_fit_that_cannot_work_is_refused_before_it_starts():
         with pytest.raises(ConfigurationError, match="batch_size must be positive"):
             teacher.fit(x, y, **options)
     for size in (2, 6):
-        with pytest.raises(DataError, match=r"4 examples and \d labels do not match"):
+        with pytest.raises(DataError, match=r"as many labels as examples, got 4 and \d"):
             teacher.fit(x, torch.zeros(size, dtype=torch.long))
     with pytest.raises(DataError, match="got 0 and 0"):
         teacher.fit(x[:0], y[:0])
@@ -123,14 +123,21 @@ def test_fit_tells_what_each_epoch_came_to(digits):
     net = make("sffa", 64, hidden=(60, 60), k=5, classes=range(10))
     teacher = Trainer(net, lr=1e-2, schedule="greedy")
     seen, batches = [], []
+
+    class Look(Callback):
+        def on_batch_end(self, progress):
+            batches.append((progress.batch, progress.batches))
+
+        def on_epoch_end(self, progress, epoch):
+            seen.append(epoch)
+
     history = teacher.fit(
         x[:90],
         y[:90],
         epochs=2,
         batch_size=40,
         watch={"train": (x[:90], y[:90]), "test": (x[90:], y[90:])},
-        on_epoch=seen.append,
-        on_batch=lambda done, of: batches.append((done, of)),
+        callbacks=[Look()],
     )
     assert seen == history
     assert [(e.number, e.layer) for e in history] == [(1, 0), (2, 0), (3, 1), (4, 1)]

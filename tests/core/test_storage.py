@@ -121,8 +121,8 @@ def test_a_model_without_training_state_cannot_be_resumed(tmp_path):
 
 def test_notes_come_back_as_they_were(tmp_path):
     notes = {"dataset": "digits", "names": ["zéro", "eins"], "deep": {"a": [1, 2.5, None]}}
-    storage.save(tmp_path / "model.safetensors", learner("sffa"), notes=notes)
-    assert storage.read(tmp_path / "model.safetensors")[0]["notes"] == notes
+    learner("sffa").save(tmp_path / "model.safetensors", notes=notes)
+    assert storage.read(tmp_path / "model.safetensors")[0].notes == notes
 
 
 @pytest.fixture(scope="module")
@@ -183,10 +183,8 @@ def test_what_is_no_model_file_is_refused_by_name(tmp_path):
 def forge(path: Path, source: Path, **changes: object) -> None:
     """Write a file whose sum is right and whose header was changed."""
     header, tensors = storage.read(source)
-    header.update(changes)
-    header = {key: value for key, value in header.items() if value is not None}
-    text = json.dumps(header)
-    save_file(tensors, path, metadata={"sffa": text, "sha256": storage._digest(text, tensors)})
+    values = {**header.model_dump(), **changes}
+    storage.write(path, {key: value for key, value in values.items() if value is not None}, tensors)
 
 
 def test_a_newer_format_asks_for_an_update(small_file, tmp_path):

@@ -38,7 +38,7 @@ def test_scalars_histograms_sparsity_and_maps_are_written(board, digits, tmp_pat
     net = Network(64, hidden=(80, 60), classes=range(10), k=5)
     trainer = Trainer(net, negatives="uniform")
     watch = {"test": (digits.test.flat, digits.test.y)}
-    trainer.fit(digits.train.flat, digits.train.y, 2, watch=watch, on_epoch=board.on_epoch(net))
+    trainer.fit(digits.train.flat, digits.train.y, 2, watch=watch, callbacks=[board])
     board.close()
     events = read(tmp_path)
     tags = events.Tags()
@@ -50,13 +50,13 @@ def test_scalars_histograms_sparsity_and_maps_are_written(board, digits, tmp_pat
 
 
 def test_looking_changes_neither_weights_nor_training(board, digits):
-    def train(on_epoch):
+    def train(callbacks):
         net = Network(64, hidden=(40,), classes=range(10), k=5)
         trainer = Trainer(net, negatives="uniform", seed=3)
-        trainer.fit(digits.train.flat, digits.train.y, 2, on_epoch=on_epoch and on_epoch(net))
+        trainer.fit(digits.train.flat, digits.train.y, 2, callbacks=callbacks)
         return net.state_dict()
 
-    plain, watched = train(None), train(board.on_epoch)
+    plain, watched = train([]), train([board])
     assert all(torch.equal(plain[name], watched[name]) for name in plain)
 
 
@@ -74,11 +74,12 @@ def test_a_continual_result_is_written_after_each_experience(board, tmp_path):
     from sffa.continual import ContinualConfig
     from sffa.continual.result import Result
 
+    learner = Backprop(64, (8,), range(10))
     result = Result(ContinualConfig(), chances=[0.5, 0.25], rows=[[0.0, 0.0]])
-    board.experience(0, result)
+    board.on_experience_end(learner, result)
     result.rows.append([98.0, 0.0])
     result.experiences.append({"classes": [0, 1]})
-    board.experience(1, result)
+    board.on_experience_end(learner, result)
     board.close()
     events = read(tmp_path)
     assert [event.value for event in events.Scalars("accuracy/experience 1")] == [0.0, 98.0]

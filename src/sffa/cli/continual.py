@@ -31,7 +31,8 @@ from sffa.cli.options import (
 )
 from sffa.cli.train import probe_writable, source_of
 from sffa.continual import METHODS, PAPER, ContinualConfig, Result, options_of, run
-from sffa.core import PRESETS, Learner, NetworkConfig
+from sffa.core import Learner, NetworkConfig
+from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
 from sffa.errors import ConfigurationError
 from sffa.extension import is_reference
@@ -55,7 +56,8 @@ def continual(
         ),
     ] = "naive",
     algorithm: Annotated[
-        str, typer.Option("--algorithm", help=f"{', '.join(PRESETS)}, all; your own: module:Class.")
+        str,
+        typer.Option("--algorithm", help=f"{', '.join(COMPARED)}, all; or module:Class."),
     ] = "sffa",
     seed: Seed = 0,
     experiences: Annotated[
@@ -98,7 +100,7 @@ def continual(
         "backend": backend,
     }
     methods = list(PAPER) if method == "all" else [method]
-    algorithms = list(PRESETS) if algorithm == "all" else [algorithm]
+    algorithms = list(COMPARED) if algorithm == "all" else [algorithm]
     asked = settings(given)
     configs = [
         _configured(common, m, a, asked, len(methods) > 1, len(algorithms) > 1)
@@ -108,7 +110,7 @@ def continual(
     if save is not None:
         _check_save(save, configs)
     data = load(configs[0].dataset, data_dir=data_dir)
-    if backend != "torch" and any(PRESETS.get(config.algorithm) for config in configs):
+    if backend != "torch" and any(is_network(config.algorithm) for config in configs):
         prepare_kernels(console)
     records = [
         (len(configs) > 1 and _kept(config, out, console))
@@ -150,7 +152,7 @@ def _configured(
                 options[key] = value
         elif key not in NetworkConfig.model_fields and (owner := _owner(key, method)):
             options[f"{owner}.{key}"] = value
-        elif not algorithms or PRESETS.get(algorithm) is not None:
+        elif not algorithms or is_network(algorithm):
             network[key.removeprefix("network.")] = value
     chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
     return ContinualConfig(**{**common, **chosen, **run_fields})
@@ -224,7 +226,7 @@ def _run(
 
         def on_experience(number: int, result: Result, learner: Learner) -> None:
             if board is not None:
-                board.experience(number, result, learner)
+                board.on_experience_end(learner, result)
             if number:
                 seen = ", ".join(f"{value:.1f}" for value in result.rows[-1][:number])
                 classes = result.experiences[-1]["classes"]

@@ -203,7 +203,7 @@ class _Run:
             highlight=False,
         )
         if self.board is not None:
-            self.board.epoch(self.trainer.learner, epoch)
+            self.board.scalars({"loss": epoch.loss}, epoch.number)
         self.history.append(dataclasses.asdict(epoch))
         self.trainer.save(self.out, self.notes())
         write_text(self.metrics_path, json.dumps(self.summary(), indent=1))
@@ -230,7 +230,7 @@ class _Run:
             "dataset": self.data.name,
             "algorithm": self.kept["algorithm"],
             "metrics": {"last": tests[-1], "best": max(tests)},
-            "config": self.trainer.learner.config.model_dump(mode="json"),  # type: ignore[union-attr,operator]
+            "config": self.trainer.learner.config.model_dump(mode="json"),
             "training": {k: v for k, v in self.trainer.state().items() if k != "rng"},
             "epochs": self.history,
         }

@@ -161,7 +161,7 @@ class ContinualRun:
                 view,
                 range(self.state.epoch, self.config.epochs),
                 self.config.batch_size,
-                lambda epoch: self.order(experience, epoch, len(view)),
+                lambda epoch: self.order(experience, len(view), epoch),
                 hooks=self.strategy,
                 experience=experience.index,
                 first_batch=self.state.batch,
@@ -202,7 +202,7 @@ class ContinualRun:
         self._take_time(started)
         self.save()
 
-    def order(self, experience: Experience, epoch: int, count: int) -> Array:
+    def order(self, experience: Experience, count: int, epoch: int) -> Array:
         """Draw the order of the examples; from the clock, so that it needs no state."""
         return generator(self.config.seed, "order", experience.index, epoch).permutation(count)
 

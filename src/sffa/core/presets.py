@@ -46,6 +46,8 @@ PRESETS: dict[str, Preset] = {
     "sffa-classifier": Preset({"algorithm": "sffa", "gate": 0.3}),
 }
 
+COMPARED = ("sffa", "ffa", "bp", "sffa-gated")  # what ``all`` means on the command line
+
 
 def preset_of(algorithm: str) -> Preset:
     """Return the preset of a name; a ``module:Class`` has one without options of its own."""

@@ -225,21 +225,22 @@ class Trainer:
         history: list[Epoch] = []
         for epoch in epochs:
             started = time.perf_counter()
-            places = torch.from_numpy(order(epoch))
+            places = torch.as_tensor(order(epoch))
             batches = torch.split(places, batch_size)
             total = torch.zeros((), dtype=torch.float64, device=self.learner.device)
+            where = self.learner, experience, epoch
+            now = Progress(*where, first_batch, len(batches), step, steps, total)
             for number in range(first_batch, len(batches)):
                 clock = Clock(experience, epoch, number)
                 batch = examples.take(batches[number])
                 loss = self.step(*batch, hooks=hooks, clock=clock)
                 total += loss * len(batches[number])
                 step += 1
-                done, all_ = number + 1, len(batches)
-                now = Progress(self.learner, experience, epoch, done, all_, step, steps, loss)
+                now = Progress(*where, number + 1, len(batches), step, steps, loss)
                 if notify(callbacks, "on_batch_end", now):
                     raise StopTraining(history)
             trained = len(places) - first_batch * batch_size
-            history.append(self._finished(float(total) / trained, started, watch or {}))
+            history.append(self._finished(float(total) / max(trained, 1), started, watch or {}))
             first_batch = 0
             if notify(callbacks, "on_epoch_end", now, history[-1]):
                 break
@@ -263,9 +264,10 @@ class Trainer:
 
     def _batch(self, x: Tensor | Array, y: Tensor | Array) -> tuple[Tensor, Tensor]:
         x, y = tensor_of(x, self.learner.device), tensor_of(y, self.learner.device)
-        if not x.ndim or not y.ndim or len(x) != len(y) or not len(x):
-            shapes = f"{tuple(x.shape)} and {tuple(y.shape)}"
-            raise DataError(f"a batch needs as many labels as examples, got the shapes {shapes}")
+        if not x.ndim or not y.ndim:
+            raise DataError("examples are (N, features) and labels (N,), got a single number")
+        if len(x) != len(y) or not len(x):
+            raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
         return x, y
 
     def _prepare(self, examples: _Arrays) -> None:

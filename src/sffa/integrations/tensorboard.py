@@ -6,7 +6,7 @@ Needs the extra ``tensorboard``; nothing of it is imported before a board is ope
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from sffa.analysis.sparsity import hoyer
 from sffa.continual.result import Result
-from sffa.core import Epoch, Learner, Network
+from sffa.core import Callback, Epoch, Learner, Network, Progress
 from sffa.core.batch import Array
 from sffa.errors import ConfigurationError
 from sffa.kernels import Winners, expand
@@ -24,7 +24,7 @@ _EXAMPLES = 512
 _ROWS = 28
 
 
-class Board:
+class Board(Callback):
     """Writes what happens in training into a folder that TensorBoard shows.
 
     Parameters
@@ -37,7 +37,7 @@ class Board:
 
     Examples
     --------
-    ``trainer.fit(x, y, on_epoch=board.on_epoch(trainer.learner))`` writes after every epoch.
+    ``trainer.fit(x, y, callbacks=[board])`` writes after every epoch; so does `continual.run`.
     """
 
     def __init__(
@@ -56,16 +56,10 @@ class Board:
         self.y = None if y is None else y[:_EXAMPLES]
         self.writer: Any = SummaryWriter(os.fspath(folder))
 
-    def on_epoch(self, learner: Learner) -> Callable[[Epoch], None]:
-        """Return a callback for `Trainer.fit` that writes each epoch of this learner."""
-
-        def write(epoch: Epoch) -> None:
-            self.epoch(learner, epoch)
-
-        return write
-
-    def epoch(self, learner: Learner, epoch: Epoch) -> None:
-        """Write an epoch of static training."""
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        """Write an epoch; within streams, whose experiences are written, none."""
+        if progress.experience or not epoch.accuracy:
+            return
         scalars: dict[str, float] = {"loss": epoch.loss, "seconds": epoch.seconds}
         for name, value in epoch.accuracy.items():
             scalars[f"accuracy/{name}"] = value
@@ -73,18 +67,18 @@ class Board:
             for number, value in enumerate(values, start=1):
                 scalars[f"accuracy/{name}/layer {number}"] = value
         self.scalars(scalars, epoch.number)
-        self.look(learner, epoch.number)
+        self.look(progress.learner, epoch.number)
 
-    def experience(self, number: int, result: Result, learner: Learner | None = None) -> None:
-        """Write the result after ``number`` experiences; fits ``on_experience`` of the loop."""
+    def on_experience_end(self, learner: Learner, result: Result) -> None:
+        """Write the result of a stream so far."""
+        number = result.done
         row = result.rows[-1] if result.rows else []
         scalars = {f"accuracy/experience {i}": value for i, value in enumerate(row, start=1)}
         if number:
             scalars["accuracy/seen"] = result.curve[-1]
             scalars |= {f"stream/{name}": value for name, value in result.metrics.items()}
         self.scalars(scalars, number)
-        if learner is not None:
-            self.look(learner, number)
+        self.look(learner, number)
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Write numbers by name."""

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sffa.core import Epoch, Learner, Trainer, make
+from sffa.core import PRESETS, Epoch, Learner, Trainer, make
 from sffa.core.config import Seed, Strict, Widths
-from sffa.core.presets import check, preset_of
+from sffa.core.presets import check, completed, is_network
 from sffa.data import Dataset, load
 from sffa.extension import is_reference
 from sffa.memory import peak_mb, restart_peak
@@ -47,9 +47,14 @@ class StaticConfig(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_negatives_for_backprop(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("algorithm") == "bp":
-            return {"negatives": "none", **values}
+    def _complete(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or not isinstance(values.get("network", {}), dict):
+            return values
+        algorithm = str(values.get("algorithm", "sffa"))
+        if algorithm == "bp":
+            values = {"negatives": "none", **values}
+        if algorithm in PRESETS or is_reference(algorithm):
+            values = {**values, "network": completed(algorithm, values.get("network", {}))}
         return values
 
     @model_validator(mode="after")
@@ -116,8 +121,8 @@ def train_static(
 
 
 def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
-    contrasts = preset_of(config.algorithm) is not None
-    backend = {"backend": config.backend} if contrasts else {}
+    contrasts = is_network(config.algorithm)
+    backend: dict[str, Any] = {"backend": config.backend} if contrasts else {}
     learner = make(
         config.algorithm,
         data.features,

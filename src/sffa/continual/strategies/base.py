@@ -33,20 +33,25 @@ class Strategy(StepHooks):
     """
 
     def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
+        self._check_hooks()
         self.seed = seed
         self.batch_size = batch_size
         self.parameter_state: dict[str, dict[str, Tensor]] = {}
         self.buffers: dict[str, Tensor] = {}
 
     def __init_subclass__(cls, **rest: Any) -> None:
-        """Refuse what looks like a hook and would never be called; take hooks by old names."""
+        """Take hooks under their old names."""
         super().__init_subclass__(**rest)
         for old, new in _OLD_HOOKS.items():
             if old in vars(cls):
                 warn_renamed(f"the hook {cls.__name__}.{old}", f"'{new}'")
                 setattr(cls, new, vars(cls)[old])
+
+    @classmethod
+    def _check_hooks(cls) -> None:
+        """Refuse what looks like a hook and would never be called."""
         hooks = [name for name in dir(Strategy) if not name.startswith("_")]
-        for name in vars(cls):
+        for name in dir(cls):
             if name.startswith(("before_", "after_")) and name not in hooks:
                 raise ConfigurationError(
                     f"'{cls.__name__}' has a method '{name}' that nothing calls"

@@ -48,7 +48,7 @@ class EWC(QuadraticPenalty):
         if not self.strength:
             return
         parameters = named(learner)
-        fisher = self._fisher(learner, experience)
+        fisher = self.fisher(learner, experience)
         now = snapshot(parameters)
         if self.decay is None:
             self.parameter_state["offset"] = self._moved_offset(now)
@@ -61,7 +61,8 @@ class EWC(QuadraticPenalty):
         self.parameter_state["curvature"] = fisher
         self.parameter_state["anchor"] = now
 
-    def _fisher(self, learner: Learner, experience: Experience) -> dict[str, Tensor]:
+    def fisher(self, learner: Learner, experience: Experience) -> dict[str, Tensor]:
+        """Return F of an experience: the mean over batches of the squared gradient."""
         total = zeros_like(named(learner))
         count = -(-len(experience.train) // self.batch_size)
         losses = (learner.loss(*batch) for batch in experience.train.batches(self.batch_size))
