@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sffa.continual import ContinualRun
 from sffa.core import Callback
+from sffa.testing import Toy, toy
 
-
-@dataclass(frozen=True)
-class Part:
-    x: np.ndarray
-    y: np.ndarray
-
-
-@dataclass(frozen=True)
-class Toy:
-    """Six classes around six centres, twenty features; 40 training and 10 test examples each."""
-
-    train: Part
-    test: Part
-    classes: int = 6
-    features: int = 20
-    mean: float = 0.0
-    std: float = 1.0
-
-
-def toy(seed: int = 0, per_class: int = 40, classes: int = 6) -> Toy:
-    rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(classes, 20))
-
-    def part(count: int) -> Part:
-        y = rng.permutation(np.repeat(np.arange(classes), count))
-        x = centres[y] + 0.7 * rng.normal(size=(len(y), 20))
-        return Part(x.astype(np.float32), y.astype(np.int64))
-
-    return Toy(part(per_class), part(10), classes)
+__all__ = ["PAIRS", "StopAt", "Toy", "Unshuffled", "small", "toy"]
 
 
 class Unshuffled(ContinualRun):

@@ -21,6 +21,7 @@ __all__ = [
     "Kernel",
     "Rule",
     "Scaled",
+    "TorchKernel",
     "Winners",
     "add_quadratic_gradient",
     "dense_answer",
