@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sffa.study.configuration import Key, Run
+from sffa.record import Key
+from sffa.study.configuration import Run
 from sffa.study.errors import StoreError
 from sffa.study.executors import Executor, Outcome
 from sffa.study.store.heartbeat import Heartbeat
@@ -124,8 +125,8 @@ class Campaign:
             return
         for outcome in self.executor.wait(_TICK):
             del progress.running[outcome.run.key]
-            if outcome.result is not None:
-                self.store.finish(outcome.run, self.owner, outcome.result)
+            if outcome.record is not None:
+                self.store.finish(outcome.run, self.owner, outcome.record)
             else:
                 self.store.fail(outcome.run, self.owner, outcome.error, outcome.detail, self._tries)
             progress.last = outcome

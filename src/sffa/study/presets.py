@@ -6,8 +6,9 @@ import functools
 
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.grid import Grid, Override, Study
+from sffa.vocabulary import PAPER_ALGORITHMS
 
-PAPER = ["bp", "ffa", "sffa"]
+PAPER = list(PAPER_ALGORITHMS)
 _NO_NEGATIVES = Override(when={"algorithm": "bp"}, set={"negatives": "none"})
 # The scale of the continual runs. With 1/width a layer of 1,400 must reach an energy of 2,800
 # before it says yes, and a hundred epochs of this step size end points below the paper
@@ -20,7 +21,10 @@ RQ1 = Study(
     (
         Grid(
             base={"scenario": "static", "negatives": "uniform"},
-            axes={"dataset": ["mnist", "fmnist", "kmnist", "emnist-letters"], "algorithm": PAPER},
+            axes={
+                "dataset": ["mnist", "fmnist", "kmnist", "emnist-letters"],
+                "algorithm": PAPER,
+            },
             overrides=[_NO_NEGATIVES, _FFA_SCALE],
         ),
     ),
@@ -89,7 +93,11 @@ QUICK = Study(
         ),
         Grid(
             base={**_SMALL, "dataset": "split-digits"},
-            axes={"scenario": ["class"], "method": ["naive", "replay"], "algorithm": PAPER},
+            axes={
+                "scenario": ["class"],
+                "method": ["naive", "replay"],
+                "algorithm": PAPER,
+            },
             overrides=[_FEW_WINNERS],
         ),
     ),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
+from sffa.record import Record
 from sffa.study.configuration import Run
 from sffa.study.executors.contract import Outcome
 from sffa.study.executors.worker import work
@@ -72,7 +73,9 @@ class Local:
         except (EOFError, OSError):
             outcome = self._death(worker, worker.run)
         else:
-            outcome = Outcome(worker.run, **answer)
+            given = answer.pop("record", None)
+            record = None if given is None else Record.from_json(given)
+            outcome = Outcome(worker.run, record, **answer)
         worker.run = None
         return outcome
 

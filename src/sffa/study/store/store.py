@@ -7,14 +7,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from sffa.study.configuration import Key, Run
+from sffa.environment import describe
+from sffa.record import COLUMNS, Key, Record
+from sffa.study.configuration import Run
 from sffa.study.errors import StoreError
-from sffa.study.record import COLUMNS, Record
 from sffa.study.store import recovery
 from sffa.study.store.owner import is_gone
 from sffa.study.store.schema import digest
@@ -39,7 +41,8 @@ class Store:
     Parameters
     ----------
     path
-        The file; it is made if absent. One that is damaged or of another version is renamed
+        The file; it is made if absent. One of an earlier format is brought up to date
+        in its place. One that is damaged, or of a later format, is renamed
         beside its place, what can be read is copied into a new one, and ``notice`` says so.
     readonly
         Only read: nothing is made, moved or written.
@@ -137,19 +140,17 @@ class Store:
         with self._write() as db:
             return db.execute(RENEW, (time.time() + lease, owner)).rowcount
 
-    def finish(self, run: Run, owner: str, result: dict[str, object]) -> bool:
+    def finish(self, run: Run, owner: str, record: Record) -> bool:
         """Keep the record of a claimed run; False if the claim was lost to another meanwhile."""
         with self._write() as db:
             row = self._claimed(db, run.key, owner)
             if row is None:
                 self._note(db, run.key, "late", owner)
                 return False
-            record = Record.of(
-                result, status="done", attempts=row[0], started=row[1], finished=_now()
-            )
             if record.key != run.key:
                 raise StoreError(f"the record of {run} carries another configuration or seed")
-            self._put(db, record)
+            about: dict[str, Any] = {"attempts": row[0], "started": row[1], "finished": _now()}
+            self._put(db, replace(record, status="done", **about))
             self._note(db, run.key, "done", owner)
             return True
 
@@ -169,8 +170,6 @@ class Store:
             )
             if failures + 1 < tries:
                 return False
-            from sffa.study.environment import describe
-
             environment = describe()
             record = Record(
                 *run.cell,
