@@ -28,7 +28,7 @@ class LiveView:
         self._progress: Progress | None = None
         self._seen: object = None
         self._live = Live(
-            console=console, get_renderable=self._render, refresh_per_second=4, transient=True
+            console=console, get_renderable=self.render, refresh_per_second=4, transient=True
         )
 
     def __enter__(self) -> Self:
@@ -69,7 +69,8 @@ class LiveView:
         spent = sum(now - started for _, started in running)
         return duration(max(0.0, seconds - spent / progress.slots))
 
-    def _render(self) -> Group:
+    def render(self) -> Group:
+        """Return what is shown on a terminal."""
         progress = self._progress
         if progress is None:
             return Group(Text(f"{self.name}: starting"))

@@ -58,7 +58,7 @@ def upgraded_cells(cells: Mapping[str, Value]) -> dict[str, Value]:
     if config_hash(config) != cells["config_hash"]:
         raise DataError("a configuration does not match its hash")
     config = present_config(config)
-    config_key = {"config_hash": config_hash(config), "schema": SCHEMA}
+    config_key: dict[str, Value] = {"config_hash": config_hash(config), "schema": SCHEMA}
     return {**present_columns(cells), "config": canonical(config), **config_key}
 
 

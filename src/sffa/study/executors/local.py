@@ -40,6 +40,11 @@ class Local:
         """Return the number of workers."""
         return self.workers
 
+    def pids(self, *, busy: bool = False) -> list[int]:
+        """Return the process numbers of the workers, or of those that do a run."""
+        kept = [worker for worker in self._crew if worker.run is not None or not busy]
+        return [worker.process.pid for worker in kept if worker.process.pid is not None]
+
     def start(self, run: Run) -> None:
         """Hand the run to an idle worker, or to a new one."""
         worker = next((w for w in self._crew if w.run is None), None) or self._hire()
