@@ -44,15 +44,10 @@ def test_held_out_examples_are_not_trained_on() -> None:
 
     other = dataclasses.replace(data, train=type(data.train)(poisoned, data.train.y))
     first, second = run_static(config(), data), run_static(config(), other)
-    assert [p["loss"] for p in first.details["curve"]] == [
-        p["loss"] for p in second.details["curve"]
-    ]
-    assert [p["test"] for p in first.details["curve"]] == [
-        p["test"] for p in second.details["curve"]
-    ]
-    assert [p["validation"] for p in first.details["curve"]] != [
-        p["validation"] for p in second.details["curve"]
-    ]
+    curves = [record.details["curve"] for record in (first, second)]
+    for name in ("loss", "test"):
+        assert [p[name] for p in curves[0]] == [p[name] for p in curves[1]]
+    assert [p["validation"] for p in curves[0]] != [p["validation"] for p in curves[1]]
 
 
 def test_the_curve_has_every_epoch_with_losses_and_accuracies_of_every_layer() -> None:
