@@ -146,9 +146,9 @@ def test_a_csv_of_another_version_stops_the_import_and_changes_nothing(home: Pat
     with Store("s.sqlite") as store:
         fill(store, 2)
         export_csv("r.csv", store.records())
-    text = (home / "r.csv").read_text().replace(",0.1.0,1,", ",7.0,2,")
+    text = (home / "r.csv").read_text().replace(",0.1.0,2,", ",7.0,3,")
     (home / "r.csv").write_text(text)
-    with pytest.raises(StudyError, match=r"r\.csv, line 2: format 2 \(written by sffa 7\.0\)"):
+    with pytest.raises(StudyError, match=r"r\.csv, line 2: format 3 \(written by sffa 7\.0\)"):
         invoke("study", "import", "r.csv", "new.sqlite")
     assert not (home / "new.sqlite").exists()
     assert (home / "r.csv").read_text() == text

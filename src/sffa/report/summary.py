@@ -15,24 +15,27 @@ from sffa.vocabulary import ALGORITHMS, DATASETS, METHODS, SCENARIOS, name_of, s
 
 @dataclass(frozen=True)
 class Overview:
-    """Counts, the names of what was run, machines with their runs, and what is amiss."""
+    """Counts, the names of what was run, machines with their runs, and what is amiss.
+
+    ``failures`` have the place of their run on the page.
+    """
 
     facts: list[tuple[str, str]]
     machines: list[tuple[int, list[tuple[str, str]]]]
     warnings: list[str]
-    failures: list[Record]
+    failures: list[tuple[int, Record]]
     lacking: list[tuple[str, str]]
 
 
 def overview(runs: Sequence[Record], groups: Sequence[Cell]) -> Overview:
     """Look over all runs."""
     done = [run for run in runs if run.done]
-    failures = [run for run in runs if not run.done]
+    failures = [(number, run) for number, run in enumerate(runs) if not run.done]
     lacking = [(describe(cell), _seeds(cell.missing)) for cell in groups if cell.missing]
     return Overview(
         facts=_facts(runs, done, groups),
         machines=_machines(runs),
-        warnings=_warnings(runs, done, failures, lacking),
+        warnings=_warnings(runs, done, lacking),
         failures=failures,
         lacking=lacking,
     )
@@ -90,14 +93,14 @@ def _machines(runs: Sequence[Record]) -> list[tuple[int, list[tuple[str, str]]]]
 def _warnings(
     runs: Sequence[Record],
     done: Sequence[Record],
-    failures: Sequence[Record],
     lacking: Sequence[tuple[str, str]],
 ) -> list[str]:
     if not runs:
         return ["There are no runs yet. sffa reproduce makes them, sffa report shows them."]
     warnings = []
-    if failures:
-        share = "all runs" if not done else f"{len(failures):,} of {len(runs):,} runs"
+    failed = len(runs) - len(done)
+    if failed:
+        share = "all runs" if not done else f"{failed:,} of {len(runs):,} runs"
         warnings.append(f"{share[0].upper()}{share[1:]} failed and are left out of every mean.")
     if lacking:
         many = (

@@ -99,7 +99,7 @@ class Campaign:
         self._on_change(progress)
 
     def _fill(self) -> None:
-        """Claim and start as many runs as there is room for."""
+        """Claim and start as many runs as there are free slots."""
         progress = self.progress
         while len(progress.running) < self.executor.slots():
             run = self._claim()

@@ -27,7 +27,7 @@ class Cluster:
     address
         ``host:port`` of the head node, ``ray://host:port``, or ``auto``; None starts Ray here.
     workers
-        For a local Ray only: how many runs at once. A cluster takes as many as it has room for.
+        For a local Ray only: how many runs at once. A cluster takes as many as fit.
     threads
         Cores that one run asks for and uses.
     """

@@ -19,7 +19,7 @@ _STALE = 600.0
 
 
 def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
-    """Write records, whole or not at all, and give how many; numbers read back as they were."""
+    """Write records, whole or not at all, and return how many; numbers read back as they were."""
     rows = [record.cells() for record in records]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

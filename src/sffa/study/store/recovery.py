@@ -38,7 +38,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename the store and its log beside their place and give the new name.
+    """Rename the store and its log beside their place and return the new name.
 
     The log goes first: a log without its file is harmless, but beside a new file it is not.
     """

@@ -169,7 +169,7 @@ def _version(db: sqlite3.Connection) -> int:
 
 @contextlib.contextmanager
 def _unusable(path: Path) -> Iterator[None]:
-    """Tell damage from a place that does not let us in."""
+    """Raise `Unusable` for damage, and leave alone what bars the way."""
     try:
         yield
     except DataError as error:

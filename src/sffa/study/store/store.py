@@ -99,7 +99,7 @@ class Store:
             yield db
 
     def claim(self, runs: Iterable[Run], owner: str, lease: float = LEASE) -> Run | None:
-        """Take the first run that nobody has done, failed or holds, and give it.
+        """Take the first run that nobody has done, failed or holds, and return it.
 
         A claim whose lease is over, or whose owner is a process of this machine that is gone, is
         free again.
@@ -136,7 +136,7 @@ class Store:
         self._note(db, run.key, "claimed", owner)
 
     def renew(self, owner: str, lease: float = LEASE) -> int:
-        """Put off the end of all leases of an owner; give how many it still holds."""
+        """Put off the end of all leases of an owner; return how many it still holds."""
         with self._write() as db:
             return db.execute(RENEW, (time.time() + lease, owner)).rowcount
 
@@ -206,7 +206,7 @@ class Store:
         )
 
     def release(self, owner: str) -> int:
-        """Return back all claims of an owner, as if they had not been made."""
+        """Release all claims of an owner, as if they had not been made."""
         with self._write() as db:
             held = db.execute(
                 "SELECT config_hash, seed FROM runs WHERE owner = ?", (owner,)
@@ -220,7 +220,7 @@ class Store:
             return len(held)
 
     def retry_failed(self, runs: Iterable[Run]) -> int:
-        """Let failed runs be tried again; give how many."""
+        """Let failed runs be tried again; return how many."""
         count = 0
         with self._write() as db:
             for run in runs:
@@ -232,7 +232,7 @@ class Store:
         return count
 
     def add(self, records: Iterable[Record]) -> int:
-        """Take in records from elsewhere; those done here stay. Give how many were new."""
+        """Take in records from elsewhere; those done here stay. Return how many were new."""
         count = 0
         with self._write() as db:
             for record in records:
