@@ -152,6 +152,32 @@ def test_foreign_data_of_another_size_is_refused(model, tmp_path):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
+def test_what_static_continual_and_studied_runs_left_is_reported_alike(tmp_path, monkeypatch):
+    from sffa.cli.report import report
+    from sffa.continual import ContinualConfig, run
+    from sffa.data import load
+    from sffa.study import StaticConfig, run_static
+
+    monkeypatch.chdir(tmp_path)
+    small = {"algorithm": "bp", "hidden": [20], "epochs": 1}
+    static = run_static(StaticConfig(dataset="digits", holdout=0, **small))
+    config = ContinualConfig(dataset="split-digits", experiences=2, **small)
+    continual = run(config, load("digits")).record()
+    for name, record in (("static", static), ("continual", continual)):
+        assert record.environment["version"] == record.version
+        assert "commit" in record.environment
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        (tmp_path / "runs" / f"{name}.json").write_text(json.dumps(record.to_json()))
+    kept = Record.from_json({**static.to_json(), "seed": 1, "config": {**static.config, "seed": 1}})
+    with Store("runs/study.sqlite") as store:
+        store.add([kept])
+    assert gather([]) == [continual, static, kept]
+    assert json.loads(command(report, ["--json"]).stdout)["runs"] == 3
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Digits (8×8)" in html
+    assert "Split-Digits" in html
+
+
 def test_a_folder_gives_its_records_and_nothing_else(tmp_path, monkeypatch):
     """What commands leave in ``runs`` is the default, before ``results``."""
     monkeypatch.chdir(tmp_path)
