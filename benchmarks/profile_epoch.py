@@ -72,9 +72,9 @@ def main() -> None:
         "epoch_percent": shares(data),
     }
     started = time.perf_counter()
-    record = run_continual(ContinualConfig(), data).record()
+    outcome = run_continual(ContinualConfig(), data)
     result["class_il_seconds"] = time.perf_counter() - started
-    result["class_il_training_seconds"] = sum(e["seconds"] for e in record["experiences"])
+    result["class_il_training_seconds"] = sum(e["seconds"] for e in outcome.experiences)
     text = json.dumps(result, indent=1)
     print(text)
     if asked.out is not None:

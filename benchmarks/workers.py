@@ -17,18 +17,17 @@ import tempfile
 import time
 from pathlib import Path
 
+from sffa.environment import cores, describe
 from sffa.files import write_text
 from sffa.study import Campaign, Run, Store, studies
-from sffa.study.environment import describe
 from sffa.study.executors.local import Local
-from sffa.study.threads import cores
 
 
 class Warm(Local):
     """Workers that outlive a campaign, to be used again when they are warm."""
 
     def stop(self) -> None:
-        if not any(worker.run is not None for worker in self._crew):
+        if not self.pids(busy=True):
             return
         super().stop()
 

@@ -87,7 +87,7 @@ def test_a_term_of_the_loss_is_learned_and_its_options_are_taken() -> None:
     ]
     assert sizes[1] < sizes[0]
     assert off.rows == plain.rows
-    assert shrunk.record()["method"] == "ideas:Shrink"
+    assert shrunk.record().method == "ideas:Shrink"
 
 
 def test_an_own_strategy_joins_others_and_goes_on_after_a_stop() -> None:
@@ -126,7 +126,7 @@ def test_an_own_algorithm_learns_static_data_too() -> None:
         **{"dataset": "digits", "algorithm": "ideas:Double", "epochs": 5, "hidden": (40,)},
         **{"holdout": 0, "lr": 3e-3, "batch_size": 64},
     )
-    assert run_static(config)["metrics"]["last"] > 20
+    assert run_static(config).metrics["last"] > 20
 
 
 def test_a_subclass_of_a_strategy_knows_the_batch_size() -> None:
@@ -213,6 +213,6 @@ def test_a_record_names_the_data_when_the_configuration_does_not() -> None:
     rng = np.random.default_rng(0)
     data = from_arrays(rng.random((40, 6)), np.arange(40) % 4, name="mine")
     config = ContinualConfig(experiences=2, hidden=(20,), algorithm="bp")
-    assert run(config, data).record()["dataset"] == "mine"
+    assert run(config, data).record().dataset == "mine"
     named = ContinualConfig(dataset="theirs", experiences=2, hidden=(20,), algorithm="bp")
-    assert run(named, data).record()["dataset"] == "theirs"
+    assert run(named, data).record().dataset == "theirs"

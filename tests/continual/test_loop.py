@@ -41,7 +41,7 @@ def test_the_matrix_has_a_row_before_training_and_one_after_each(
 
 def test_a_record_is_json_with_everything_about_the_run() -> None:
     result = run(small("bp", method="replay", scenario="domain"), toy())
-    record = json.loads(json.dumps(result.record()))
+    record = json.loads(json.dumps(result.record().to_json()))
     assert record["metrics"].keys() == {"acc", "fgt", "fwt", "bwt"}
     assert np.array(record["matrix"]).shape == (4, 3)
     assert len(record["curve"]) == 3

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from sffa.record import Record
 
 METHODS = ("naive", "ewc", "si", "mas", "replay", "gem")
 ALGORITHMS = ("bp", "ffa", "sffa")
@@ -69,7 +72,7 @@ def static(
         "method": "none" if algorithm == "bp" else "uniform",
         "algorithm": algorithm,
         "seed": seed,
-        "metrics": {"best": max(test), "last": test[-1], "chosen": test[-2]},
+        "metrics": {"best": max(test), "last": test[-1], "val_selected": test[-2]},
         "curve": [
             {
                 "epoch": n + 1,
@@ -105,3 +108,8 @@ def whole_study(seeds: int = 10) -> list[dict[str, Any]]:
         for algorithm in ALGORITHMS
         for seed in range(seeds)
     ]
+
+
+def read(items: Iterable[dict[str, Any]]) -> list[Record]:
+    """Make records of what the functions above return, which tests may have changed."""
+    return [Record.from_json(item) for item in items]

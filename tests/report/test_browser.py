@@ -53,7 +53,7 @@ def address(tmp_path_factory):
     records += [made.static(algorithm=a) for a in made.ALGORITHMS]
     records += [made.failed(algorithm="ffa", seed=9), made.static(dataset=NASTY)]
     path = tmp_path_factory.mktemp("page") / "report.html"
-    return write(path, records, title=f"Trial {NASTY}").as_uri()
+    return write(path, made.read(records), title=f"Trial {NASTY}").as_uri()
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_printing_hides_the_controls_and_turns_to_paper(page):
 
 
 def test_a_thousand_runs_do_not_freeze_the_tab(browser, tmp_path):
-    path = write(tmp_path / "report.html", made.whole_study(), theory=False)
+    path = write(tmp_path / "report.html", made.read(made.whole_study()), theory=False)
     browser.get(path.as_uri())
     script = (
         "const [n] = performance.getEntriesByType('navigation');"

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from tests.report import made
+from tests.report.made import read
 
 from sffa.analysis.calibration import Calibration, reliability
 from sffa.analysis.sparsity import Sparsity
@@ -17,7 +18,6 @@ from sffa.analysis.usage import Usage
 from sffa.report import figures
 from sffa.report.cells import cells
 from sffa.report.drawing import Drawing
-from sffa.report.records import read
 from sffa.report.svg import inline
 from sffa.report.svg import read as read_back
 

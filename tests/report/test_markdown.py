@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.made import read
 from typer.testing import CliRunner
 
 from sffa.cli.app import app
 from sffa.report import write_markdown
 from sffa.report.cells import cells
 from sffa.report.claims import claims
-from sffa.report.records import read
 from sffa.study import Run
 from sffa.study.paper import published
 from sffa.study.presets import OURS, RQ1, RQ2
@@ -42,14 +42,14 @@ def as_published() -> list[dict[str, Any]]:
         found.append(record(run, acc=paper.mean + off, fgt=forgot, fwt=-16.04))
     for run in RQ1.restricted(seeds=(0,), dataset=["mnist", "fmnist"]).runs():
         best = published(run.cell, "best").mean
-        found.append(record(run, best=best, last=best - 0.2, chosen=best - 0.1))
+        found.append(record(run, best=best, last=best - 0.2, val_selected=best - 0.1))
     return found
 
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("results") / "RESULTS.md"
-    write_markdown(path, as_published(), findings="## What we make of it\n\nWords.\n")
+    write_markdown(path, read(as_published()), findings="## What we make of it\n\nWords.\n")
     for figure in re.findall(r"\]\((figures/.*?)\)", path.read_text()):
         assert (path.parent / figure).is_file()
     return path.read_text()
@@ -143,7 +143,7 @@ def test_ours_is_a_column_of_its_own_and_variants_stand_beside_their_standard(
     )
     records = [record(run, acc=50.0) for run in runs] + [record(run, acc=70.0) for run in gated]
     records += [record(run, acc=60.0) for run in tried.runs()]
-    text = write_markdown(tmp_path / "RESULTS.md", records).read_text()
+    text = write_markdown(tmp_path / "RESULTS.md", read(records)).read_text()
     assert "SFFA, gated (ours)" in text
     assert re.search(r"\| Class IL \| Naive \|.*\| 70.00 \|", text)
     assert re.search(r"\| Naive \| SFFA \| .*coupling=product.* \| 1 \| 60.00 \| 50.00 \|", text)
@@ -163,7 +163,7 @@ def test_no_record_is_left_out(tmp_path: Path) -> None:
     records += [record(run, acc=88.25) for run in stream.varying({"dataset": ["split-x"]}).runs()]
     records += [dict(record(run), status="failed") for run in tried.runs()]
     records += [dict(record(RQ2.runs()[0], acc=12.75), scenario="online")]
-    text = write_markdown(tmp_path / "RESULTS.md", records).read_text()
+    text = write_markdown(tmp_path / "RESULTS.md", read(records)).read_text()
     assert "| Digits (8×8) | SFFA, uniform negatives | 1 | 97.00 |" in text
     assert "| Digits (8×8) | SFFA, hard negatives | 1 | 98.00 |" in text
     assert "| Class IL | Replay | 88.25 |" in text
@@ -180,7 +180,7 @@ def test_counts_of_seeds_are_numbers_and_what_cannot_be_judged_is_not_counted(
     records = [record(run, acc=19.9 + run.key.seed / 100, fwt=-16.04) for run in cell.runs()]
     lone = cell.restricted(seeds=(0,), scenario=["task"], algorithm=["bp"]).runs()
     records += [record(run, acc=91.0) for run in lone]
-    text = write_markdown(tmp_path / "RESULTS.md", records).read_text()
+    text = write_markdown(tmp_path / "RESULTS.md", read(records)).read_text()
     assert "Seeds of a cell: 1 to 10." in text
     assert "| Back-propagation | 1 of 1 | 0 of 0 |" in text
     assert "**" not in text.split("## RQ2: forward transfer")[1].split("Seeds of")[0]

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from tests.report import made
+from tests.report.made import read
 
 from sffa.report import figures, render, write
 from sffa.report.network_report import dynamics
@@ -20,7 +21,7 @@ NASTY = "<script>alert('x')</script>\"'&{{7*7}}"
 @pytest.fixture(scope="module")
 def page() -> str:
     records = [made.continual(seed=s, algorithm=a) for s in range(3) for a in made.ALGORITHMS]
-    return render([*records, made.static(), made.failed(seed=4)], title="Trial")
+    return render(read([*records, made.static(), made.failed(seed=4)]), title="Trial")
 
 
 def embedded(html: str) -> dict:
@@ -61,7 +62,7 @@ def test_text_of_records_never_becomes_markup():
     record = {**made.continual(), **names, "status": "failed"}
     record["config"] = {NASTY: NASTY}
     record["environment"] = {NASTY: NASTY}
-    html = render([record, made.static(dataset=NASTY)], title=NASTY, note=NASTY, theory=False)
+    html = render(read([record, made.static(dataset=NASTY)]), title=NASTY, note=NASTY, theory=False)
     assert "<script>alert" not in html
     assert "49" not in re.findall(r"<title>(.*?)</title>", html)[0]
     assert embedded(html)["runs"][0]["dataset"] in (NASTY, "mnist")
@@ -82,19 +83,19 @@ def test_an_empty_store_is_said_to_be_empty():
 
 
 def test_a_single_run_is_called_one():
-    html = render([made.continual()], theory=False)
+    html = render(read([made.continual()]), theory=False)
     assert "This is a single run" in html
     assert "± 0.00" not in html
 
 
 def test_a_single_seed_is_called_one():
-    html = render([made.continual(), made.continual(method="gem")], theory=False)
+    html = render(read([made.continual(), made.continual(method="gem")]), theory=False)
     assert "There is a single seed" in html
 
 
 def test_failed_and_missing_runs_are_said():
     records = [made.continual(seed=s) for s in range(3)] + [made.failed(method="gem", seed=0)]
-    html = render(records, theory=False)
+    html = render(read(records), theory=False)
     assert "1 of 4 runs failed and are left out of every mean" in html
     assert "the loss is nan: lower lr" in html
     assert "One configuration lacks seeds" in html
@@ -102,7 +103,7 @@ def test_failed_and_missing_runs_are_said():
 
 
 def test_only_failed_runs_make_a_page_without_numbers():
-    html = render([made.failed()], theory=False)
+    html = render(read([made.failed()]), theory=False)
     assert "All runs failed" in html
     assert "1 (" not in html
     assert "0 (1 failed)" in html
@@ -112,7 +113,7 @@ def test_only_failed_runs_make_a_page_without_numbers():
 def test_odd_values_do_not_break_the_page():
     odd = {"matrix": [[float("nan")]], "curve": [float("inf")], "per_class": None}
     record = {**made.continual(), **odd, "seconds": "long", "seed": "seven"}
-    run = embedded(render([record], theory=False))["runs"][0]
+    run = embedded(render(read([record]), theory=False))["runs"][0]
     assert run["matrix"] == [[None]]
     assert run["seed"] is None
 
@@ -132,13 +133,13 @@ def test_two_figures_of_one_name_do_not_share_ids():
 
 def test_write_replaces_the_file_and_gives_its_path(tmp_path):
     path = tmp_path / "deep" / "report.html"
-    assert write(path, [made.static()], title="Demo") == path
+    assert write(path, read([made.static()]), title="Demo") == path
     assert "<title>Demo</title>" in path.read_text(encoding="utf-8")
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
 
 
 def test_a_thousand_runs_are_built_soon_and_stay_small(tmp_path):
-    records = made.whole_study()
+    records = read(made.whole_study())
     assert len(records) == 1080
     started = time.process_time()
     path = write(tmp_path / "report.html", records)

@@ -9,8 +9,9 @@ from tests.report import made
 from typer.testing import CliRunner
 
 from sffa.errors import DataError
-from sffa.report.sources import drawings, gather
-from sffa.study import Record, Store
+from sffa.record import Record
+from sffa.report.svg import read_folder
+from sffa.study import Store, gather
 from sffa.study.store.csv_file import export_csv
 
 
@@ -22,11 +23,11 @@ def jsonl(tmp_path):
 
 
 def test_json_lines_are_read(jsonl):
-    assert [record["seed"] for record in gather([jsonl])] == [0, 1]
+    assert [record.seed for record in gather([jsonl])] == [0, 1]
 
 
 def test_a_store_and_its_csv_give_the_same_records(tmp_path):
-    records = [Record.of(made.continual(seed=s)) for s in range(3)]
+    records = made.read(made.continual(seed=s) for s in range(3))
     with Store(tmp_path / "study.sqlite") as store:
         store.add(records)
     export_csv(tmp_path / "study.csv", records)
@@ -40,7 +41,7 @@ def test_without_sources_the_results_folder_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match="nothing to report"):
         gather([])
-    export_csv(tmp_path / "results" / "rq2.csv", [Record.of(made.continual())])
+    export_csv(tmp_path / "results" / "rq2.csv", made.read([made.continual()]))
     (tmp_path / "results" / "times.csv").write_text("dataset,seconds\nmnist,1.5\n")
     assert len(gather([])) == 1
 
@@ -59,7 +60,7 @@ def test_absent_and_broken_sources_are_named(tmp_path):
 
 def test_a_folder_of_figures_must_be_there(tmp_path):
     with pytest.raises(DataError, match="no folder of figures"):
-        drawings(tmp_path / "none")
+        read_folder(tmp_path / "none")
 
 
 def command(function, arguments):
@@ -151,6 +152,32 @@ def test_foreign_data_of_another_size_is_refused(model, tmp_path):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
+def test_what_static_continual_and_studied_runs_left_is_reported_alike(tmp_path, monkeypatch):
+    from sffa.cli.report import report
+    from sffa.continual import ContinualConfig, run
+    from sffa.data import load
+    from sffa.study import StaticConfig, run_static
+
+    monkeypatch.chdir(tmp_path)
+    small = {"algorithm": "bp", "hidden": [20], "epochs": 1}
+    static = run_static(StaticConfig(dataset="digits", holdout=0, **small))
+    config = ContinualConfig(dataset="split-digits", experiences=2, **small)
+    continual = run(config, load("digits")).record()
+    for name, record in (("static", static), ("continual", continual)):
+        assert record.environment["version"] == record.version
+        assert "commit" in record.environment
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        (tmp_path / "runs" / f"{name}.json").write_text(json.dumps(record.to_json()))
+    kept = Record.from_json({**static.to_json(), "seed": 1, "config": {**static.config, "seed": 1}})
+    with Store("runs/study.sqlite") as store:
+        store.add([kept])
+    assert gather([]) == [continual, static, kept]
+    assert json.loads(command(report, ["--json"]).stdout)["runs"] == 3
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Digits (8×8)" in html
+    assert "Split-Digits" in html
+
+
 def test_a_folder_gives_its_records_and_nothing_else(tmp_path, monkeypatch):
     """What commands leave in ``runs`` is the default, before ``results``."""
     monkeypatch.chdir(tmp_path)
@@ -164,5 +191,5 @@ def test_a_folder_gives_its_records_and_nothing_else(tmp_path, monkeypatch):
     (tmp_path / "results" / "old.json").write_text(json.dumps([record, record]))
     assert len(gather([])) == 2
     (tmp_path / "runs" / "one.json").write_text(json.dumps(record))
-    assert gather([]) == gather(["runs"]) == gather(["runs/one.json"]) == [record]
+    assert gather([]) == gather(["runs"]) == gather(["runs/one.json"]) == [Record.from_json(record)]
     assert len(gather(["runs", "results"])) == 3

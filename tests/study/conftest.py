@@ -42,23 +42,24 @@ def tiny(**changes: Any) -> Run:
     return parse({**TINY, **changes})
 
 
-def result_of(run: Run, **changes: Any) -> dict[str, Any]:
-    """Make up what a run might have come to."""
+def result_of(run: Run, **changes: Any) -> Record:
+    """Make up what a run might have come to; ``changes`` are those of its JSON form."""
     dataset, scenario, method, algorithm = run.cell
-    return {
+    made = {
         "dataset": dataset,
         "scenario": scenario,
         "method": method,
         "algorithm": algorithm,
         "seed": run.key.seed,
         "config": run.values,
-        "metrics": {"acc": 100 / 3, "best": 0.1 + 0.2, "last": 12.5, "chosen": 100 / 3},
+        "metrics": {"acc": 100 / 3, "best": 0.1 + 0.2, "last": 12.5, "val_selected": 100 / 3},
         "curve": [{"epoch": 1, "loss": 1 / 7, "seconds": 0.1}],
         "environment": {"version": "0.1.0", "threads": 1},
         "seconds": 1 / 3,
         "peak_memory_mb": 123.25,
         **changes,
     }
+    return Record.from_json(made)
 
 
 def environment() -> dict[str, str]:

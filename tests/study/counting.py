@@ -6,13 +6,14 @@ from typing import Any
 
 from command import main  # type: ignore[import-not-found]
 
+from sffa.record import Record
 from sffa.study.configuration import parse
 from sffa.study.executors import serial
 
 do = serial.execute
 
 
-def noted(values: dict[str, Any]) -> dict[str, Any]:
+def noted(values: dict[str, Any]) -> Record:
     with open(os.environ["RUN_LOG"], "a") as log:
         log.write(f"{os.getpid()} {'-'.join(map(str, parse(values).key))}\n")
     return do(values)

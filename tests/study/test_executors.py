@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 from pathlib import Path
 
@@ -21,18 +22,18 @@ def test_a_worker_that_is_killed_is_replaced_and_its_run_done_again(tmp_path: Pa
     killed: list[int] = []
 
     def kill_once(progress: Progress) -> None:
-        busy = [worker for worker in executor._crew if worker.run is not None]
+        busy = executor.pids(busy=True)
         if busy and not killed:
-            pid = busy[0].process.pid
-            assert pid is not None
-            killed.append(pid)
-            os.kill(pid, signal.SIGKILL)
+            killed.append(busy[0])
+            os.kill(busy[0], signal.SIGKILL)
 
     with Store(tmp_path / "s.sqlite") as store:
         progress = Campaign(store, runs, executor, on_change=kill_once).go()
         assert (progress.done, progress.failed) == (3, 0)
         assert [record.attempts for record in store.records()] == [2, 1, 1]
-        died = store._db.execute("SELECT detail FROM events WHERE event = 'failed'").fetchall()
+    db = sqlite3.connect(tmp_path / "s.sqlite")
+    died = db.execute("SELECT detail FROM events WHERE event = 'failed'").fetchall()
+    db.close()
     assert died == [("WorkerDied: the worker process died of SIGKILL",)]
     assert not psutil.pid_exists(killed[0])
 
@@ -60,7 +61,7 @@ def test_workers_have_the_threads_they_are_told_and_end_with_the_executor(tmp_pa
         Campaign(store, [tiny()], executor).go()
         (record,) = store.records()
     assert record.environment["threads"] == 1
-    assert executor._crew == []
+    assert executor.pids() == []
     limit = time.monotonic() + 10
     while any("spawn_main" in " ".join(child.cmdline()) for child in psutil.Process().children()):
         assert time.monotonic() < limit

@@ -104,7 +104,7 @@ def test_a_file_that_is_no_database_is_set_aside(tmp_path: Path, content: bytes)
     assert "0 records were saved" in notice
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 3, 99])
 def test_a_store_of_another_version_is_set_aside_with_its_records(
     store: Path, version: int
 ) -> None:

@@ -22,7 +22,7 @@ from sffa.study import (
 
 def recorded(study: str, count: int, seconds: float = 10.0) -> list[Record]:
     runs = studies(study)[0].runs()[:count]
-    return [Record.of(result_of(run, seconds=seconds)) for run in runs]
+    return [result_of(run, seconds=seconds) for run in runs]
 
 
 def test_a_dry_run_counts_and_makes_no_file(home: Path) -> None:
@@ -37,10 +37,8 @@ def test_a_dry_run_judges_the_time_from_past_records(home: Path) -> None:
         store.add(recorded("rq2", 108))
     arguments = ("reproduce", "rq2", "--store", "s.sqlite", "--dry-run")
     said = invoke(*arguments, "--seeds", "0-1", "--workers", "2", "--threads", "1")
-    assert "216 runs, 108 missing, about 9 min 00 s with 2 at a time" in said
-    assert "about 18 min 00 s with 1" in invoke(
-        *arguments, "--seeds", "0-1", "--executor", "serial"
-    )
+    assert "216 runs, 108 missing, about 9 min with 2 at a time" in said
+    assert "about 18 min with 1" in invoke(*arguments, "--seeds", "0-1", "--executor", "serial")
 
 
 def test_a_dry_run_counts_what_would_be_imported(home: Path) -> None:
@@ -161,8 +159,8 @@ def test_the_live_view_tells_done_running_failed_and_remaining() -> None:
     progress.running = {runs[0].key: (runs[0], time.monotonic())}
     progress.waiting = [runs[1]]
     view(progress)
-    seen.print(view._render())
+    seen.print(view.render())
     said = seen.export_text()
-    assert "2 of 6 done, 1 running, 1 failed, 1 in other processes, 10.0 s left" in said
+    assert "2 of 6 done, 1 running, 1 failed, 1 in other processes, 10 s left" in said
     assert f"  {runs[0]}" in said
     assert said.count("\n") == 3

@@ -7,7 +7,7 @@ from tests.study.conftest import tiny
 from sffa.core import Epoch
 from sffa.data import load
 from sffa.study import StaticConfig, execute, run_static
-from sffa.study.static import _metrics
+from sffa.study.static import static_metrics
 
 
 def config(**changes: object) -> StaticConfig:
@@ -21,13 +21,16 @@ def test_the_three_accuracies_are_what_they_say() -> None:
         Epoch(number, 0.0, 0.0, accuracy={"test": test, "validation": held})
         for number, (test, held) in enumerate([(10.0, 5.0), (30.0, 6.0), (20.0, 9.0), (15.0, 9.0)])
     ]
-    assert _metrics(epochs) == {"acc": 20.0, "best": 30.0, "last": 15.0, "chosen": 20.0}
+    assert static_metrics(epochs) == {
+        **{"acc": 20.0, "best": 30.0, "last": 15.0},
+        "val_selected": 20.0,
+    }
 
 
 def test_without_held_out_examples_the_last_epoch_is_the_headline() -> None:
     record = run_static(config(holdout=0))
-    assert record["metrics"]["chosen"] is None
-    assert record["metrics"]["acc"] == record["metrics"]["last"]
+    assert "val_selected" not in record.metrics
+    assert record.metrics["acc"] == record.metrics["last"]
 
 
 def test_held_out_examples_are_not_trained_on() -> None:
@@ -41,18 +44,19 @@ def test_held_out_examples_are_not_trained_on() -> None:
 
     other = dataclasses.replace(data, train=type(data.train)(poisoned, data.train.y))
     first, second = run_static(config(), data), run_static(config(), other)
-    assert [p["loss"] for p in first["curve"]] == [p["loss"] for p in second["curve"]]
-    assert [p["test"] for p in first["curve"]] == [p["test"] for p in second["curve"]]
-    assert [p["validation"] for p in first["curve"]] != [p["validation"] for p in second["curve"]]
+    curves = [record.details["curve"] for record in (first, second)]
+    for name in ("loss", "test"):
+        assert [p[name] for p in curves[0]] == [p[name] for p in curves[1]]
+    assert [p["validation"] for p in curves[0]] != [p["validation"] for p in curves[1]]
 
 
 def test_the_curve_has_every_epoch_with_losses_and_accuracies_of_every_layer() -> None:
     record = run_static(config(hidden=[40, 40], epochs=3))
-    assert [point["epoch"] for point in record["curve"]] == [1, 2, 3]
-    for point in record["curve"]:
+    assert [point["epoch"] for point in record.details["curve"]] == [1, 2, 3]
+    for point in record.details["curve"]:
         assert len(point["layers"]["test"]) == len(point["layers"]["validation"]) == 2
         assert point["loss"] > 0
-    assert record["metrics"]["best"] == max(point["test"] for point in record["curve"])
+    assert record.metrics["best"] == max(point["test"] for point in record.details["curve"])
 
 
 @pytest.mark.parametrize("algorithm", ["bp", "ffa", "sffa"])
@@ -60,17 +64,19 @@ def test_the_same_configuration_gives_the_same_numbers(algorithm: str) -> None:
     network = {"k": 5} if algorithm == "sffa" else {}
     run = tiny(algorithm=algorithm, network=network)
     first, second = execute(run.values), execute(run.values)
-    assert first["metrics"] == second["metrics"]
-    assert first["metrics"] != execute({**run.values, "seed": 1})["metrics"]
+    assert first.metrics == second.metrics
+    assert first.metrics != execute({**run.values, "seed": 1}).metrics
 
 
 def test_a_record_says_where_it_comes_from() -> None:
     record = execute(tiny().values)
-    about = record["environment"]
+    about = record.environment
     assert about["version"]
     assert about["libraries"]["torch"]
     assert about["machine"]["cores"] >= 1
     assert about["threads"] >= 1
-    assert record["seconds"] > 0
-    assert record["peak_memory_mb"] > 50
-    assert record["config"] == tiny().values
+    assert record.seconds is not None
+    assert record.seconds > 0
+    assert record.peak_memory_mb is not None
+    assert record.peak_memory_mb > 50
+    assert record.config == tiny().values

@@ -131,7 +131,7 @@ def test_records_read_back_as_they_were_and_nothing_else_is_left_in_the_folder(
         assert store.records(runs[:1]) == kept[:1]
         with pytest.raises(StoreError, match="read-only"):
             store.release("me")
-    assert [record.metrics for record in kept] == [result_of(run)["metrics"] for run in runs]
+    assert [record.metrics for record in kept] == [result_of(run).metrics for run in runs]
     assert [file.name for file in path.parent.iterdir()] == ["s.sqlite"]
 
 

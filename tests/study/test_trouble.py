@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.study.conftest import GRID, invoke, result_of, tiny
@@ -70,11 +72,20 @@ def test_a_campaign_on_a_full_disk_ends_in_one_line_and_goes_on_when_there_is_ro
     assert all(record in after for record in before)
 
 
-def test_a_limit_of_the_file_is_met_like_a_full_disk(tmp_path: Path) -> None:
+def test_a_limit_of_the_file_is_met_like_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+
+    def limited(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        db = connect(*arguments, **options)
+        db.execute("PRAGMA max_page_count = 30")
+        return db
+
     path = tmp_path / "s.sqlite"
+    monkeypatch.setattr(sqlite3, "connect", limited)
     with Store(path) as store:
         fill(store, 2)
-        store._db.execute("PRAGMA max_page_count = 30")
         with pytest.raises(StoreError, match="disk is full"):
             fill(store, 20, start=2)
         kept = len(store.records())
@@ -135,9 +146,9 @@ def test_a_csv_of_another_version_stops_the_import_and_changes_nothing(home: Pat
     with Store("s.sqlite") as store:
         fill(store, 2)
         export_csv("r.csv", store.records())
-    text = (home / "r.csv").read_text().replace(",0.1.0,1,", ",7.0,2,")
+    text = (home / "r.csv").read_text().replace(",0.1.0,2,", ",7.0,3,")
     (home / "r.csv").write_text(text)
-    with pytest.raises(StudyError, match=r"r\.csv, line 2: format 2 \(written by sffa 7\.0\)"):
+    with pytest.raises(StudyError, match=r"r\.csv, line 2: format 3 \(written by sffa 7\.0\)"):
         invoke("study", "import", "r.csv", "new.sqlite")
     assert not (home / "new.sqlite").exists()
     assert (home / "r.csv").read_text() == text

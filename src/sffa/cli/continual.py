@@ -34,13 +34,14 @@ from sffa.continual import METHODS, PAPER, ContinualConfig, Result, options_of, 
 from sffa.core import Learner, NetworkConfig
 from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
+from sffa.environment import describe
 from sffa.errors import ConfigurationError
 from sffa.extension import is_reference
 from sffa.files import replacing, write_text
+from sffa.record import Record, config_hash
 from sffa.report.cells import cells
 from sffa.report.figures import streams
-from sffa.report.records import read
-from sffa.study.configuration import config_hash
+from sffa.study.upgrade import from_json
 
 
 def continual(
@@ -118,7 +119,8 @@ def continual(
         for config in configs
     ]
     if as_json:
-        print(json.dumps(records[0] if len(records) == 1 else records))
+        printed = [record.to_json() for record in records]
+        print(json.dumps(printed[0] if len(printed) == 1 else printed))
         return
     for record in records:
         Console().print(_matrix_table(record))
@@ -186,17 +188,17 @@ def _owner(option: str, method: str) -> str | None:
     return next((part for part in method.split("+") if option in options_of(part)), None)
 
 
-def _kept(config: ContinualConfig, out: Path, console: Console) -> dict[str, Any] | None:
+def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None:
     """Return the record of a run that an earlier command finished, one of several.
 
     So a comparison that was stopped goes on with the run it was stopped in.
     """
     path = out / f"{_name(config)}.json"
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record = from_json(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
-    if record.get("config") != config.model_dump(mode="json"):
+    if record.config != config.model_dump(mode="json"):
         return None
     console.print(f"{path} is there already; delete it to run that again", highlight=False)
     return record
@@ -209,8 +211,9 @@ def _run(
     console: Console,
     tensorboard: Path | None,
     save: Path | None,
-) -> dict[str, Any]:
-    """Run one configuration with a progress bar; write its record and curve; give the record."""
+) -> Record:
+    """Run one configuration with a progress bar; write its record and curve; return the record."""
+    environment = describe()  # before the run: files may change while it takes its time
     base = out / _name(config)
     board = open_board(tensorboard and tensorboard / _name(config), data)
     checkpoint = base.with_name(f"{base.name}.checkpoint.safetensors")
@@ -244,8 +247,9 @@ def _run(
             on_batch=on_batch,
             checkpoint=checkpoint if resumable else None,
         )
-    record = result.record()
-    write_text(base.with_name(f"{base.name}.json"), json.dumps(record, indent=1) + "\n")
+    record = result.record(environment)
+    content = json.dumps(record.to_json(), indent=1)
+    write_text(base.with_name(f"{base.name}.json"), f"{content}\n")
     if save is not None and result.learner is not None:
         result.learner.save(save, notes=_about(config, data, save))
     draw_curves([record], base.with_name(f"{base.name}.png"))
@@ -292,40 +296,40 @@ def _name(config: ContinualConfig) -> str:
     return "-".join([*parts, *rest]).replace(":", ".")
 
 
-def _matrix_table(record: dict[str, Any]) -> Table:
+def _matrix_table(record: Record) -> Table:
     """Show accuracies in percent: a row after each experience, a column for each test split."""
-    numbers = record["metrics"]
+    numbers = record.metrics
     table = Table(
         box=SIMPLE_HEAD,
-        title=f"{record['algorithm']}, {record['method']}, {record['scenario']} IL, "
-        f"{record['dataset']}, seed {record['seed']}",
+        title=f"{record.algorithm}, {record.method}, {record.scenario} IL, "
+        f"{record.dataset}, seed {record.seed}",
         caption=f"Acc {numbers['acc']:.2f}, Fgt {numbers['fgt']:.2f}, FwT {numbers['fwt']:.2f}, "
         f"BWT {numbers['bwt']:.2f} %",
     )
     table.add_column("after")
-    for part in record["experiences"]:
+    for part in record.details["experiences"]:
         table.add_column("/".join(str(label) for label in part["classes"]), justify="right")
-    for done, row in enumerate(record["matrix"]):
+    for done, row in enumerate(record.details["matrix"]):
         cells = [f"[bold]{v:.2f}[/]" if i == done - 1 else f"{v:.2f}" for i, v in enumerate(row)]
         table.add_row("nothing" if not done else f"experience {done}", *cells)
     return table
 
 
-def _comparison(records: list[dict[str, Any]]) -> Table:
+def _comparison(records: list[Record]) -> Table:
     """Show accuracy and forgetting side by side: a row for each method and algorithm."""
     table = Table(box=SIMPLE_HEAD, title="in percent")
     for column in ("method", "algorithm", "Acc", "Fgt", "FwT", "BWT", "seconds", "memory MB"):
         table.add_column(column, justify="left" if column in ("method", "algorithm") else "right")
     for record in records:
-        numbers = [f"{record['metrics'][key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
-        kept = f"{record['experiences'][-1]['strategy_mb']:.1f}"
-        seconds = f"{record['seconds']:.0f}"
-        table.add_row(record["method"], record["algorithm"], *numbers, seconds, kept)
+        numbers = [f"{record.metrics[key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
+        kept = f"{record.details['experiences'][-1]['strategy_mb']:.1f}"
+        seconds = f"{record.seconds or 0:.0f}"
+        table.add_row(record.method, record.algorithm, *numbers, seconds, kept)
     return table
 
 
-def draw_curves(records: list[dict[str, Any]], path: Path) -> None:
+def draw_curves(records: list[Record], path: Path) -> None:
     """Draw the accuracy over the experiences seen, after each, as a PNG file."""
-    drawing = streams(cells(read(records)))[0]
+    drawing = streams(cells(records))[0]
     with replacing(path) as temporary:
         temporary.write_bytes(drawing.png())

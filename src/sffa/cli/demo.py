@@ -35,7 +35,10 @@ def demo(
 
         result = run_demo(out, seed, epochs, tell)
     if as_json:
-        records = {"static": result.static, "continual": result.continual}
+        records = {
+            "static": [record.to_json() for record in result.static],
+            "continual": [record.to_json() for record in result.continual],
+        }
         print(json.dumps({**records, "report": str(result.page)}))
         return
     printer = Console()
@@ -51,11 +54,11 @@ def _static_table(result: Demo) -> Table:
     for column in ("test accuracy", "seconds", "sparsity (Hoyer)"):
         table.add_column(column, justify="right")
     for record in result.static:
-        found = result.sparsity.get(record["algorithm"])
+        found = result.sparsity.get(record.algorithm)
         table.add_row(
-            record["algorithm"],
-            f"{record['metrics']['last']:.1f} %",
-            f"{record['seconds']:.1f}",
+            record.algorithm,
+            f"{record.metrics['last']:.1f} %",
+            f"{record.seconds or 0:.1f}",
             f"{found.mean_hoyer()['positive']:.3f}" if found else "-",
         )
     return table
@@ -69,9 +72,9 @@ def _continual_table(result: Demo) -> Table:
         pad_edge=False,
     )
     table.add_column("sffa")
-    parts = result.continual[0]["experiences"]
+    parts = result.continual[0].details["experiences"]
     for part in parts:
         table.add_column("+" + ",".join(map(str, part["classes"])), justify="right")
     for record in result.continual:
-        table.add_row(record["method"], *(f"{value:.1f} %" for value in record["curve"]))
+        table.add_row(record.method, *(f"{value:.1f} %" for value in record.details["curve"]))
     return table

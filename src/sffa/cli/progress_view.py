@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from sffa.study import Estimator, Progress, Record
+from sffa.study.estimate import duration
 
 _SHOWN = 8
 _WIDTH = 60
@@ -27,7 +28,7 @@ class LiveView:
         self._progress: Progress | None = None
         self._seen: object = None
         self._live = Live(
-            console=console, get_renderable=self._render, refresh_per_second=4, transient=True
+            console=console, get_renderable=self.render, refresh_per_second=4, transient=True
         )
 
     def __enter__(self) -> Self:
@@ -48,13 +49,13 @@ class LiveView:
         if last is None or last is self._seen:
             return
         self._seen = last
-        if last.result is not None:
-            seconds = float(last.result["seconds"])
+        if last.record is not None:
+            seconds = last.record.seconds or 0.0
             self.estimator.add(last.run.values, seconds)
-            said = f"acc {last.result['metrics']['acc']:.2f}, {duration(seconds)}"
+            said = f"acc {last.record.metrics['acc']:.2f}, {duration(seconds)}"
         else:
             said = f"failed: {last.error}"
-        if last.result is None or not self.console.is_terminal:
+        if last.record is None or not self.console.is_terminal:
             self.console.print(f"{last.run}: {said}", soft_wrap=True, markup=False, highlight=False)
 
     def remaining(self, progress: Progress) -> str:
@@ -68,7 +69,8 @@ class LiveView:
         spent = sum(now - started for _, started in running)
         return duration(max(0.0, seconds - spent / progress.slots))
 
-    def _render(self) -> Group:
+    def render(self) -> Group:
+        """Return what is shown on a terminal."""
         progress = self._progress
         if progress is None:
             return Group(Text(f"{self.name}: starting"))
@@ -92,17 +94,3 @@ def wide_console() -> Console:
     """Return a console that does not cut tables where nobody watches: in files and pipes."""
     console = Console()
     return console if console.is_terminal else Console(width=160)
-
-
-def duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    >>> duration(0.42), duration(75), duration(7300)
-    ('0.4 s', '1 min 15 s', '2 h 01 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"

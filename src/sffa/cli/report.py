@@ -36,7 +36,9 @@ def report(
 ) -> None:
     """Write a report of records: tables beside the paper's, figures, and a page for each run."""
     from sffa.report import write, write_markdown
-    from sffa.report.sources import drawings, findings, gather
+    from sffa.report.markdown import findings_beside
+    from sffa.report.svg import read_folder
+    from sffa.study import gather
 
     started = time.perf_counter()
     if out.suffix not in (".html", ".htm", ".md"):
@@ -46,10 +48,10 @@ def report(
     records = gather(sources or [])
     if out.suffix == ".md":
         command = " ".join(["sffa report", *(str(source) for source in sources or []), "--out"])
-        found = findings(out.parent)
+        found = findings_beside(out.parent)
         path = write_markdown(out, records, title=title, findings=found, command=f"{command} {out}")
     else:
-        path = write(out, records, figures=drawings(figures) if figures else (), title=title)
+        path = write(out, records, figures=read_folder(figures) if figures else (), title=title)
     size = path.stat().st_size
     seconds = time.perf_counter() - started
     if as_json:

@@ -1,4 +1,4 @@
-"""``sffa reproduce``: run the paper's studies, or one's own, and compare with the paper."""
+"""``sffa reproduce``: run the paper's studies, or yours, and compare with the paper."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sffa.cli.options import DataDir
-from sffa.cli.progress_view import LiveView, duration, wide_console
+from sffa.cli.progress_view import LiveView, wide_console
 from sffa.data.directory import VARIABLE
 from sffa.errors import ConfigurationError
 from sffa.study import (
@@ -28,7 +29,7 @@ from sffa.study import (
     Store,
     Study,
     StudyError,
-    compare,
+    compare_all,
     export_csv,
     import_csv,
     make_executor,
@@ -37,8 +38,9 @@ from sffa.study import (
     studies,
 )
 from sffa.study.compare import CELLS, shown, write_comparison
+from sffa.study.datasets import check_data, own_data, unavailable
+from sffa.study.estimate import duration
 from sffa.study.grid import seeds as read_seeds
-from sffa.study.sources import check_data, own_data, unavailable
 from sffa.study.study_file import settings
 from sffa.study.threads import layout
 
@@ -93,43 +95,88 @@ def reproduce(
     """Run what is missing of a study; stop and start it as you like."""
     if data_dir is not None:
         os.environ[VARIABLE] = str(data_dir.absolute())
-    chosen = [
-        part.restricted(
-            seeds=read_seeds(seeds) if seeds else None,
-            dataset=_words(datasets),
-            scenario=_words(scenarios),
-            method=_words(methods),
-            algorithm=_words(algorithms),
-        ).varying(settings(sets or []))
-        for part in _studies(study)
-    ]
     if (from_ or out) and not compare_:
         raise ConfigurationError("--from and --out go with --compare")
+    part = _Part(tuple(map(_words, (datasets, scenarios, methods, algorithms))), seeds)
+    chosen = part.of(_studies(study), settings(sets or []))
+    files = _Files(store, import_, export)
     if compare_:
-        records = _records_of(chosen, store, from_)
-        if from_ is not None:
-            kept = [_words(text) for text in (datasets, scenarios, methods, algorithms)]
-            records = [record for record in records if _asked(record, kept, seeds)]
+        records = files.records(chosen) if from_ is None else part.among(read_records(from_))
         show_comparison(records, out or [])
         return
-    if export and len(chosen) > 1 and export.suffix:
-        raise ConfigurationError(
-            f"--export {export}: 'all' is several studies; name a folder, for one CSV each"
-        )
-    for part in chosen:
-        path = store or Path(_DEFAULT_STORE.replace("STUDY", part.name))
+    files.check(chosen)
+    crew = _Crew(executor, workers, threads, address)
+    for one in chosen:
         if dry_run:
-            _foretell(part, path, import_, executor, workers, threads)
-            continue
-        part.runs()  # refuses what cannot be run before there is a store
-        with Store(path) as opened:
-            _prepare(opened, part, import_, retry_failed)
-            try:
-                _carry_out(part, opened, executor, workers, threads, address)
-            except StudyError:
-                _export(part, opened, export)
-                raise
-            _export(part, opened, export)
+            _foretell(one, files, crew)
+        else:
+            _carry_out(one, files, crew, retry_failed)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Which part of a study is asked for: words for dataset, scenario, method and algorithm."""
+
+    words: tuple[list[str] | None, ...]
+    seeds: str | None
+
+    def of(self, whole: Sequence[Study], sets: dict[str, list[Any]]) -> list[Study]:
+        """Return what is asked for of studies, with the settings of ``--set``."""
+        named = dict(zip(("dataset", "scenario", "method", "algorithm"), self.words, strict=True))
+        seeds = read_seeds(self.seeds) if self.seeds else None
+        return [study.restricted(seeds=seeds, **named).varying(sets) for study in whole]
+
+    def among(self, records: Sequence[Record]) -> list[Record]:
+        """Return those of some records that are asked for."""
+        seeds = read_seeds(self.seeds) if self.seeds else None
+        return [
+            record
+            for record in records
+            if (seeds is None or record.seed in seeds)
+            and all(
+                not words or name in words
+                for name, words in zip(record.cell, self.words, strict=True)
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where records are kept, where some come from, and where they go."""
+
+    store: Path | None
+    csv: Path | None
+    export: Path | None
+
+    def place(self, study: Study) -> Path:
+        """Return the store of a study."""
+        return self.store or Path(_DEFAULT_STORE.replace("STUDY", study.name))
+
+    def check(self, chosen: Sequence[Study]) -> None:
+        """Refuse one CSV for several studies."""
+        if self.export and len(chosen) > 1 and self.export.suffix:
+            raise ConfigurationError(
+                f"--export {self.export}: 'all' is several studies; name a folder, for one CSV each"
+            )
+
+    def records(self, chosen: Sequence[Study]) -> list[Record]:
+        """Return the records of the studies that their stores have."""
+        paths = list(dict.fromkeys(self.place(study) for study in chosen))
+        there = [path for path in paths if path.is_file()]
+        if not there:
+            raise StudyError(f"there is no store at {paths[0]} to compare; name one with --from")
+        wanted = {run.key for study in chosen for run in study.runs()}
+        found = [record for path in there for record in read_records(path)]
+        return [record for record in found if record.key in wanted]
+
+
+class _Crew(NamedTuple):
+    """Who does the runs: the executor, its workers, their threads, where it is."""
+
+    executor: str
+    workers: int | None
+    threads: int | None
+    address: str | None
 
 
 def _studies(name: str) -> list[Study]:
@@ -138,14 +185,6 @@ def _studies(name: str) -> list[Study]:
 
 def _words(text: str | None) -> list[str] | None:
     return [part.strip() for part in text.split(",") if part.strip()] if text else None
-
-
-def _asked(record: Record, kept: Sequence[list[str] | None], seeds: str | None) -> bool:
-    """Whether a record is of the datasets, scenarios, methods, algorithms and seeds named."""
-    named = zip(record.cell, kept, strict=True)
-    return all(not words or part in words for part, words in named) and (
-        not seeds or record.seed in read_seeds(seeds)
-    )
 
 
 def _say(text: str, style: str = "") -> None:
@@ -162,14 +201,20 @@ def _prepare(store: Store, study: Study, csv: Path | None, retry_failed: bool) -
         _say(f"{store.retry_failed(study.runs())} failed runs will be tried again")
 
 
-def _carry_out(
-    study: Study,
-    store: Store,
-    executor: str,
-    workers: int | None,
-    threads: int | None,
-    address: str | None,
-) -> None:
+def _carry_out(study: Study, files: _Files, crew: _Crew, retry_failed: bool) -> None:
+    """Run what is missing of a study, and export what there is, also if that is not all."""
+    study.runs()  # refuses what cannot be run before there is a store
+    with Store(files.place(study)) as store:
+        _prepare(store, study, files.csv, retry_failed)
+        try:
+            _run(study, store, crew)
+        except StudyError:
+            _export(study, store, files.export)
+            raise
+        _export(study, store, files.export)
+
+
+def _run(study: Study, store: Store, crew: _Crew) -> None:
     """Run what is missing, and say in the end what is not there."""
     runs = study.runs()
     missing = _missing(runs, store.statuses())
@@ -180,7 +225,9 @@ def _carry_out(
     needed = {str(run.values["dataset"]) for run in missing} - {*absent}
     check_data(store.records(wanted), needed)
     if any(run.values["dataset"] not in absent for run in missing):
-        hands = make_executor(executor, workers=workers, threads=threads, address=address)
+        hands = make_executor(
+            crew.executor, workers=crew.workers, threads=crew.threads, address=crew.address
+        )
         with _terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:
             try:
                 Campaign(store, wanted, hands, on_change=view).go()
@@ -207,9 +254,8 @@ def _complain(store: Store, runs: Sequence[Run], absent: dict[str, str]) -> None
     failed = [record for record in store.records(runs) if record.status == "failed"]
     if failed:
         first = failed[0]
-        cell = " ".join((*first.cell, f"seed {first.seed}"))
         raise StudyError(
-            f"{len(failed)} runs failed, the first being {cell}: {first.error}; "
+            f"{len(failed)} runs failed, the first being {first}: {first.error}; "
             "--retry-failed tries them again"
         )
     if absent:
@@ -251,24 +297,18 @@ def _terminable() -> Iterator[None]:
             signal.signal(getattr(signal, name), handler)
 
 
-def _foretell(
-    study: Study,
-    path: Path,
-    csv: Path | None,
-    executor: str,
-    workers: int | None,
-    threads: int | None,
-) -> None:
+def _foretell(study: Study, files: _Files, crew: _Crew) -> None:
     """Print how many runs there are, how many are missing, and how long those may take."""
     runs = study.runs()
-    records = [] if csv is None else import_csv(csv)
+    path = files.place(study)
+    records = [] if files.csv is None else import_csv(files.csv)
     statuses: dict[Key, str] = {record.key: record.status for record in records}
     if path.is_file():
         with Store(path, readonly=True) as store:
             records += store.records()
             statuses = {**store.statuses(), **statuses}
     missing = _missing(runs, statuses)
-    slots = 1 if executor == "serial" else layout(workers, threads).workers
+    slots = 1 if crew.executor == "serial" else layout(crew.workers, crew.threads).workers
     seconds, unknown = Estimator(records).total(missing, slots)
     known = len(missing) - unknown
     text = f"{study.name}: {len(runs)} runs, {len(missing)} missing"
@@ -280,23 +320,9 @@ def _foretell(
     Console().print(text, soft_wrap=True, markup=False, highlight=False)
 
 
-def _records_of(chosen: Sequence[Study], store: Path | None, source: Path | None) -> list[Record]:
-    if source is not None:
-        return read_records(source)
-    found: list[Record] = []
-    paths = [store or Path(_DEFAULT_STORE.replace("STUDY", part.name)) for part in chosen]
-    there = [path for path in dict.fromkeys(paths) if path.is_file()]
-    if not there:
-        raise StudyError(f"there is no store at {paths[0]} to compare; name one with --from")
-    wanted = {run.key for part in chosen for run in part.runs()}
-    for path in there:
-        found += [record for record in read_records(path) if record.key in wanted]
-    return found
-
-
 def show_comparison(records: Sequence[Record], files: Sequence[Path]) -> None:
     """Print ours beside the paper's, and write it to files."""
-    lines = compare(records)
+    lines = compare_all(records)
     if not lines:
         raise StudyError("none of the records has a counterpart in the paper")
     for path in files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -11,9 +11,7 @@ from rich.table import Table
 
 from sffa.cli.progress_view import wide_console
 from sffa.study import Store, StudyError, export_csv, import_csv, read_records
-
-if TYPE_CHECKING:
-    from sffa.report.cells import Summary
+from sffa.study.compare import Summary, written
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
 
@@ -27,14 +25,13 @@ def show(
 ) -> None:
     """Show mean and standard error of every cell, and what failed."""
     from sffa.report.cells import cells
-    from sffa.report.records import read
 
     metrics = ("acc", "best", "fgt", "fwt")
     names = ("dataset", "scenario", "method", "algorithm", "variant")
     table = Table(box=SIMPLE_HEAD)
     for name in (*names, "done", "failed", *metrics):
         table.add_column(name, no_wrap=True)
-    for cell in cells(read(read_records(path))):
+    for cell in cells(read_records(path)):
         row = [cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant]
         row += [str(len(cell.runs)), str(len(cell.failed))]
         table.add_row(*row, *(_written(cell.summary(metric)) for metric in metrics))
@@ -44,7 +41,7 @@ def show(
 def _written(found: Summary | None) -> str:
     if found is None:
         return ""
-    return f"{found.mean:.2f}" if found.sem is None else f"{found.mean:.2f} ± {found.sem:.2f}"
+    return written(found.mean, found.sem)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sffa.continual.config import upgraded
+from sffa.continual.config import current_options
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Strategy
 from sffa.core import Trainer
@@ -68,7 +68,7 @@ def load(
 
 def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Refuse a checkpoint of another configuration, naming what differs."""
-    theirs, ours = upgraded(found["config"]), wanted["config"]
+    theirs, ours = current_options(found["config"]), wanted["config"]
     for key in ours:
         if theirs.get(key) != ours[key]:
             raise ConfigurationError(

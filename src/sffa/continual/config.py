@@ -85,7 +85,7 @@ class ContinualConfig(Strict):
         return self.method.split("+")
 
 
-def upgraded(values: Mapping[str, Any]) -> dict[str, Any]:
+def current_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration of an earlier format under today's names, without a warning."""
     found = current_names(dict(values), ContinualConfig.renamed, quiet=True)
     if isinstance(found.get("network"), dict):

@@ -11,6 +11,8 @@ from sffa.continual import metrics
 from sffa.continual.config import ContinualConfig
 from sffa.continual.metrics import Matrix
 from sffa.core import Learner
+from sffa.environment import describe
+from sffa.record import Record
 
 
 @dataclass
@@ -53,21 +55,26 @@ class Result:
         """Mean accuracy over the experiences seen, after each."""
         return metrics.curve(self.matrix) if self.done else []
 
-    def record(self) -> dict[str, Any]:
-        """Return everything as JSON-ready values."""
+    def record(self, environment: dict[str, Any] | None = None) -> Record:
+        """Return the record; ``environment`` is best described before a run that takes long."""
         config = self.config
-        return {
-            "dataset": config.dataset,
-            "scenario": config.scenario,
-            "method": config.method,
-            "algorithm": config.algorithm,
-            "seed": config.seed,
-            "metrics": self.metrics,
-            "matrix": self.rows,
-            "curve": self.curve,
-            "per_class": {str(label): value for label, value in sorted(self.per_class.items())},
-            "experiences": self.experiences,
-            "config": config.model_dump(mode="json"),
-            "seconds": self.seconds,
-            "peak_memory_mb": self.peak_memory_mb,
-        }
+        environment = environment or describe()
+        return Record(
+            dataset=config.dataset,
+            scenario=config.scenario,
+            method=config.method,
+            algorithm=config.algorithm,
+            seed=config.seed,
+            config=config.model_dump(mode="json"),
+            metrics=self.metrics,
+            details={
+                "matrix": self.rows,
+                "curve": self.curve,
+                "per_class": {str(label): acc for label, acc in sorted(self.per_class.items())},
+                "experiences": self.experiences,
+            },
+            environment=environment,
+            seconds=self.seconds,
+            peak_memory_mb=self.peak_memory_mb,
+            version=str(environment.get("version", "")),
+        )

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sffa.report.records import Run, flat
-from sffa.report.style import name_of, short_name
-from sffa.study.compare import mean_and_sem
+from sffa.record import Record
+from sffa.report.style import short_name
+from sffa.study.compare import Comparison, Summary, compare, is_of, summarise
+from sffa.vocabulary import cell_rank, name_of
 
 _NAMED = ("dataset", "scenario", "method", "algorithm")
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Mean and standard error over seeds; no error with fewer than two."""
-
-    mean: float
-    sem: float | None
-    count: int
 
 
 @dataclass(frozen=True)
@@ -34,31 +26,54 @@ class Cell:
     method: str
     algorithm: str
     variant: str
-    runs: tuple[Run, ...]
-    failed: tuple[Run, ...]
+    runs: tuple[Record, ...]
+    failed: tuple[Record, ...]
     missing: tuple[int, ...]
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Dataset, scenario, method and algorithm."""
+        return self.dataset, self.scenario, self.method, self.algorithm
+
+    @property
+    def static(self) -> bool:
+        """Whether all classes came at once."""
+        return self.scenario == "static"
 
     def summary(self, metric: str) -> Summary | None:
         """Summarise a metric over the finished runs that have it."""
-        values = [run.metrics[metric] for run in self.runs if metric in run.metrics]
-        return Summary(*mean_and_sem(values), len(values)) if values else None
+        return summarise([run.metrics[metric] for run in self.runs if metric in run.metrics])
+
+    def compare(self, metric: str) -> Comparison:
+        """Put a metric beside the paper's, where it has one."""
+        return compare(self.runs or self.failed, metric)
+
+    def is_of(self, *studies: str) -> bool:
+        """Whether it was run exactly as one of these studies does."""
+        return is_of((self.runs or self.failed)[0], *studies)
 
 
-def cells(runs: Sequence[Run]) -> list[Cell]:
-    """Group runs, in their order, into cells.
+def ordered(records: Iterable[Record]) -> list[Record]:
+    """Sort as the paper does: dataset, scenario, method, algorithm; then by seed."""
+    return sorted(records, key=lambda r: (cell_rank(r.cell), -1 if r.seed is None else r.seed))
+
+
+def cells(records: Iterable[Record]) -> list[Cell]:
+    """Group records, in the paper's order, into cells.
 
     Runs of one name whose configurations differ in more than the seed are never averaged: they
-    become cells of their own, with the difference as ``variant``. A seed that the other cells of
+    stay apart as cells, with the difference as ``variant``. A seed that the other cells of
     the same dataset and scenario have is missing here. Of two finished runs of one seed the
     later one counts.
     """
+    runs = ordered(records)
     wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
     for run in runs:
         if run.seed is not None:
             wanted[run.dataset, run.scenario].add(run.seed)
     found = []
-    for name, group in groupby(runs, key=_name):
-        by_config: dict[str, list[Run]] = defaultdict(list)
+    for name, group in groupby(runs, key=lambda run: run.cell):
+        by_config: dict[str, list[Record]] = defaultdict(list)
         for run in group:
             by_config[_signature(run)].append(run)
         variants = _variants([members[0] for members in by_config.values()])
@@ -80,17 +95,15 @@ def label(cell: Cell, among: Sequence[Cell]) -> str:
     return short_name(text, 48)
 
 
-def _cell(name: tuple[str, ...], variant: str, members: list[Run], seeds: set[int]) -> Cell:
+def _cell(
+    name: tuple[str, str, str, str], variant: str, members: list[Record], seeds: set[int]
+) -> Cell:
     latest = {run.seed: run for run in members if run.done and run.seed is not None}
     unseeded = [run for run in members if run.done and run.seed is None]
     failed = [run for run in members if not run.done and run.seed not in latest]
     tried = {run.seed for run in members}
-    dataset, scenario, method, algorithm = name
     return Cell(
-        dataset,
-        scenario,
-        method,
-        algorithm,
+        *name,
         variant,
         runs=(*latest.values(), *unseeded),
         failed=tuple(failed),
@@ -98,11 +111,22 @@ def _cell(name: tuple[str, ...], variant: str, members: list[Run], seeds: set[in
     )
 
 
-def _name(run: Run) -> tuple[str, ...]:
-    return run.dataset, run.scenario, run.method, run.algorithm
+def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Write a nested configuration as dotted keys.
+
+    >>> flat({"network": {"k": 15}, "lr": 0.001})
+    {'network.k': 15, 'lr': 0.001}
+    """
+    pairs: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            pairs |= flat(value, f"{prefix}{key}.")
+        else:
+            pairs[f"{prefix}{key}"] = value
+    return pairs
 
 
-def _plain(run: Run) -> dict[str, Any]:
+def _plain(run: Record) -> dict[str, Any]:
     """Return the configuration without what names the cell and without seeds."""
     return {
         key: value
@@ -111,11 +135,11 @@ def _plain(run: Run) -> dict[str, Any]:
     }
 
 
-def _signature(run: Run) -> str:
+def _signature(run: Record) -> str:
     return json.dumps(_plain(run), sort_keys=True, default=str)
 
 
-def _variants(firsts: list[Run]) -> list[str]:
+def _variants(firsts: list[Record]) -> list[str]:
     """Say in what the configurations of one cell's variants differ."""
     if len(firsts) == 1:
         return [""]

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from sffa.report.cells import Cell, Summary
-from sffa.report.compare import compare
-from sffa.study.presets import PAPER
+from sffa.report.cells import Cell
+from sffa.study.compare import Summary
+from sffa.vocabulary import PAPER_ALGORITHMS, main_metric
 
 Place = tuple[str, str, str, str]
 Numbers = dict[Place, Summary]
@@ -50,10 +50,10 @@ def _numbers(cells: Sequence[Cell]) -> tuple[Numbers, Numbers]:
     ours: Numbers = {}
     paper: Numbers = {}
     for cell in cells:
-        found = compare(cell, "best" if cell.scenario == "static" else "acc")
+        found = cell.compare(main_metric(cell.scenario))
         if found.ours is None or found.paper is None:
             continue
-        method = "" if cell.scenario == "static" else cell.method
+        method = "" if cell.static else cell.method
         place = cell.dataset, cell.scenario, method, cell.algorithm
         ours[place] = found.ours
         paper[place] = Summary(found.paper, found.paper_sem, _SEEDS)
@@ -118,7 +118,11 @@ def _mas(numbers: Numbers) -> tuple[str, bool] | None:
     whole = [
         dataset
         for dataset in datasets
-        if all((dataset, "task", m, a) in numbers for m in ("naive", "mas") for a in PAPER)
+        if all(
+            (dataset, "task", method, algorithm) in numbers
+            for method in ("naive", "mas")
+            for algorithm in PAPER_ALGORITHMS
+        )
     ]
     if not whole:
         return None
@@ -128,7 +132,7 @@ def _mas(numbers: Numbers) -> tuple[str, bool] | None:
             - numbers[dataset, "task", "naive", algorithm].mean
             for dataset in whole
         )
-        for algorithm in PAPER
+        for algorithm in PAPER_ALGORITHMS
     }
     text = ", ".join(f"{name.upper()} {value:+.1f}" for name, value in gain.items())
     return f"over naive: {text}", max(gain["ffa"], gain["sffa"]) < gain["bp"] / 2 and gain["bp"] > 0

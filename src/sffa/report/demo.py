@@ -12,6 +12,7 @@ from sffa.continual import ContinualConfig
 from sffa.continual import run as run_continual
 from sffa.core.seeds import generator
 from sffa.data import Dataset, load
+from sffa.record import Record
 from sffa.report import figures
 from sffa.report.page import write
 from sffa.study.static import StaticConfig, train_static
@@ -28,8 +29,8 @@ Tell = Callable[[str], object]
 class Demo:
     """What the demo ran: a record for each run, the sparsity it found, and the page."""
 
-    static: list[dict[str, Any]]
-    continual: list[dict[str, Any]]
+    static: list[Record]
+    continual: list[Record]
     sparsity: dict[str, Sparsity]
     page: Path
 
@@ -65,7 +66,7 @@ def run_demo(folder: Path, seed: int = 0, epochs: int = 30, tell: Tell = lambda 
 
 def _train(
     algorithm: str, lr: float, data: Dataset, seed: int, epochs: int
-) -> tuple[dict[str, Any], Sparsity | None]:
+) -> tuple[Record, Sparsity | None]:
     values: dict[str, Any] = {} if algorithm == "bp" else {"negatives": "all"}
     config = StaticConfig(
         dataset="digits",
@@ -85,7 +86,7 @@ def _train(
     return record, sparsity_of(learner, data.test.flat, data.test.y, rng)
 
 
-def _learn_stream(method: str, data: Dataset, seed: int, epochs: int) -> dict[str, Any]:
+def _learn_stream(method: str, data: Dataset, seed: int, epochs: int) -> Record:
     config = ContinualConfig(
         dataset="split-digits",
         scenario="class",

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sffa.report.style import CYCLE, INK, styled
+from sffa.report.style import CYCLE, styled
+from sffa.vocabulary import INK
 
 
 def learning_curve(epochs: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:

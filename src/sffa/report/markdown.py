@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sffa import continual
 from sffa.files import write_text
+from sffa.record import Record
 from sffa.report import figures as draw
-from sffa.report.cells import Cell, Summary, cells
+from sffa.report.cells import Cell, cells
 from sffa.report.claims import claims
-from sffa.report.compare import as_ours, as_paper, compare
 from sffa.report.drawing import Drawing
-from sffa.report.records import METHODS, SCENARIOS, Run, number, rank_of, read
-from sffa.report.style import name_of
-from sffa.report.summary import duration
-from sffa.report.tables import NONE, TITLES, written
+from sffa.report.tables import NONE, written
+from sffa.study.compare import Summary
+from sffa.study.estimate import duration
 from sffa.study.grid import Study
 from sffa.study.paper import published
-from sffa.study.presets import PAPER, RQ1, RQ2
-from sffa.study.record import Record
+from sffa.study.presets import RQ1, RQ2
+from sffa.vocabulary import CONTINUAL, METHODS, PAPER_ALGORITHMS, SCENARIOS, name_of, rank_of
 
 _OURS = "sffa-gated"
 _INTRODUCTION = """\
@@ -36,7 +34,7 @@ parentheses, then the difference, in **bold** where it is more than two combined
 
 def write_markdown(
     path: str | os.PathLike[str],
-    records: Iterable[Mapping[str, Any] | Record],
+    records: Iterable[Record],
     *,
     title: str = "Results",
     findings: str = "",
@@ -47,7 +45,7 @@ def write_markdown(
     ``findings`` is a section written by people; ``command`` is what the text says it was made by.
     """
     target = Path(path)
-    runs = read(records)
+    runs = list(records)
     shown, other = _sorted_out([cell for cell in cells(runs) if cell.runs])
     drawings = _drawings([replace(cell, variant="") for cell in shown])
     for drawing in drawings:
@@ -60,8 +58,14 @@ def write_markdown(
     return target
 
 
+def findings_beside(folder: Path) -> str:
+    """Read what people made of the results, if they wrote it down in the folder."""
+    file = folder / "findings.md"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
 def _text(
-    runs: Sequence[Run],
+    runs: Sequence[Record],
     shown: Sequence[Cell],
     other: Sequence[Cell],
     findings: str,
@@ -85,8 +89,8 @@ def _sorted_out(groups: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
     shown: dict[tuple[str, ...], Cell] = {}
     other = []
     for cell in groups:
-        if _standard(cell) and _place(cell) not in shown:
-            shown[_place(cell)] = cell
+        if _standard(cell) and cell.place not in shown:
+            shown[cell.place] = cell
         else:
             other.append(cell)
     return list(shown.values()), other
@@ -94,7 +98,7 @@ def _sorted_out(groups: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
 
 def _standard(cell: Cell) -> bool:
     """Whether a cell belongs into the tables: the paper's, ours, or a dataset of neither."""
-    return as_paper(cell) or as_ours(cell) or cell.dataset not in {*_planned(RQ1), *_planned(RQ2)}
+    return cell.is_of("rq1", "rq2", "ours") or cell.dataset not in {*_planned(RQ1), *_planned(RQ2)}
 
 
 def _planned(study: Study) -> list[str]:
@@ -112,17 +116,17 @@ def _static(shown: Sequence[Cell]) -> str:
     """Return RQ1: three ways to count for each dataset and algorithm."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in shown:
-        if cell.scenario == "static":
+        if cell.static:
             found.setdefault((cell.dataset, cell.algorithm), []).append(cell)
     if not found:
         return ""
     planned = _planned(RQ1)
     rows = []
     for dataset in dict.fromkeys([*planned, *(dataset for dataset, _ in found)]):
-        for algorithm in (*PAPER, _OURS):
+        for algorithm in (*PAPER_ALGORITHMS, _OURS):
             alike = found.get((dataset, algorithm), [])
             for cell in alike:
-                others = [_plain(cell.summary(metric)) for metric in ("last", "chosen")]
+                others = [_plain(cell.summary(metric)) for metric in ("last", "val_selected")]
                 title = _title(algorithm) + (f", {cell.method} negatives" if alike[1:] else "")
                 counted = [str(len(cell.runs)), _compared(cell, "best"), *others]
                 rows.append([name_of(dataset), title, *counted])
@@ -130,22 +134,22 @@ def _static(shown: Sequence[Cell]) -> str:
                 paper = published((dataset, "static", "", algorithm), "best")
                 theirs = NONE if paper is None else f"not run ({paper.mean:.2f})"
                 rows.append([name_of(dataset), _title(algorithm), "0", theirs, NONE, NONE])
-    lacking = [d for d in planned if any((d, a) not in found for a in PAPER)]
-    foot = "Best: the best test accuracy over epochs, as the paper counts. Chosen: the test "
+    lacking = [d for d in planned if any((d, a) not in found for a in PAPER_ALGORITHMS)]
+    foot = "Best: the best test accuracy over epochs, as the paper counts. Selected: the test "
     foot += "accuracy of the epoch that was best on held-out training examples, the honest one.\n"
     if lacking:
         command = f"sffa reproduce rq1 --datasets {','.join(lacking)}"
         foot += f"\nWhat was not run is filled by `{command}`.\n"
-    titles = ["Dataset", "Algorithm", "Seeds", "Best epoch", "Last epoch", "Chosen epoch"]
+    titles = ["Dataset", "Algorithm", "Seeds", "Best epoch", "Last epoch", "Selected epoch"]
     return f"## RQ1: static datasets\n\n{_table(titles, rows)}\n{foot}"
 
 
 def _agreement(shown: Sequence[Cell]) -> str:
-    """Say how near the accuracies of RQ2 are to the paper's, and whether methods rank the same."""
+    """Return how near the accuracies of RQ2 are to the paper's, and how methods rank."""
     rows = []
-    for algorithm in PAPER:
-        cells = [c for c in shown if c.scenario != "static" and c.algorithm == algorithm]
-        found = [f for c in cells if (f := compare(c, "acc")).difference is not None]
+    for algorithm in PAPER_ALGORITHMS:
+        cells = [c for c in shown if not c.static and c.algorithm == algorithm]
+        found = [f for c in cells if (f := c.compare("acc")).difference is not None]
         if not found:
             continue
         gaps = sorted(abs(f.difference or 0.0) for f in found)
@@ -163,12 +167,12 @@ def _agreement(shown: Sequence[Cell]) -> str:
 
 
 def _rank_correlations(cells: Sequence[Cell]) -> list[float]:
-    """Give, for each stream with all six methods, Spearman's correlation with the paper's."""
+    """Return, for each stream with all six methods, Spearman's correlation with the paper's."""
     from scipy.stats import spearmanr
 
     streams: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for cell in cells:
-        found = compare(cell, "acc")
+        found = cell.compare("acc")
         if found.ours is not None and found.paper is not None:
             pair = found.ours.mean, found.paper
             streams.setdefault((cell.dataset, cell.scenario), []).append(pair)
@@ -178,14 +182,12 @@ def _rank_correlations(cells: Sequence[Cell]) -> list[float]:
 
 def _continual(shown: Sequence[Cell], metric: str) -> str:
     """Return one metric of RQ2: methods down, algorithms across, for each dataset."""
-    found = {
-        (c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if c.scenario != "static"
-    }
+    found = {(c.dataset, c.scenario, c.method, c.algorithm): c for c in shown if not c.static}
     if not any(cell.summary(metric) for cell in found.values()):
         return ""
     ours = any(place[3] == _OURS for place in found)
-    algorithms = [*PAPER, *([_OURS] if ours else [])]
-    text = f"## RQ2: {TITLES[metric].lower()}\n\n"
+    algorithms = [*PAPER_ALGORITHMS, *([_OURS] if ours else [])]
+    text = f"## RQ2: {name_of(metric).lower()}\n\n"
     for dataset in dict.fromkeys(place[0] for place in found):
         rows = []
         for scenario, method in _streams(dataset, found):
@@ -200,7 +202,7 @@ def _continual(shown: Sequence[Cell], metric: str) -> str:
 
 def _streams(dataset: str, found: Iterable[tuple[str, ...]]) -> list[tuple[str, str]]:
     """Return the scenarios and methods of a table: the paper's, and what else there is."""
-    planned = [(s, m) for s in SCENARIOS[1:] for m in METHODS if m in continual.PAPER]
+    planned = [(s, m) for s in CONTINUAL for m in METHODS if m in continual.PAPER]
     own = [(place[1], place[2]) for place in found if place[0] == dataset]
     pairs = {*own, *(planned if dataset in _planned(RQ2) else [])}
     return sorted(pairs, key=lambda pair: (rank_of(SCENARIOS, pair[0]), rank_of(METHODS, pair[1])))
@@ -222,10 +224,10 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> str:
     """Return what else was tried, each beside the run of the same cell that the tables show."""
     if not other:
         return ""
-    places = {_place(cell): cell for cell in shown}
+    places = {cell.place: cell for cell in shown}
     rows = []
     for cell in other:
-        standard = places.get(_place(cell))
+        standard = places.get(cell.place)
         same = None if standard is None else _over_seeds(standard, cell)
         names = [name_of(part) for part in (cell.dataset, cell.scenario, cell.method)]
         names += [name_of(cell.algorithm), cell.variant or "as named", str(len(cell.runs))]
@@ -233,7 +235,7 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> str:
     titles = ["Dataset", "Scenario", "Method", "Algorithm", "Variant", "Seeds"]
     return (
         "## Variants\n\nWhat was tried beside the configurations of the tables: accuracy, and "
-        "under Standard that of the tables' own over the same seeds.\n\n"
+        "under Standard that of the tables over the same seeds.\n\n"
         + _table([*titles, "Accuracy", "Standard"], rows)
     )
 
@@ -244,13 +246,12 @@ def _over_seeds(cell: Cell, like: Cell) -> str | None:
     return f"{statistics.fmean(values):.2f}" if values and len(values) == len(seeds) else None
 
 
-def _costs(runs: Sequence[Run]) -> str:
+def _costs(runs: Sequence[Record]) -> str:
     """Return the computing time by scenario and algorithm."""
     times: dict[tuple[str, str], list[float]] = {}
     for run in runs:
-        seconds = number(run.record.get("seconds"))
-        if seconds is not None and run.done:
-            times.setdefault((run.scenario, run.algorithm), []).append(seconds)
+        if run.seconds is not None and run.done:
+            times.setdefault((run.scenario, run.algorithm), []).append(run.seconds)
     rows = []
     for scenario, algorithm in sorted(times, key=lambda key: (rank_of(SCENARIOS, key[0]), key[1])):
         taken = times[scenario, algorithm]
@@ -267,16 +268,12 @@ def _costs(runs: Sequence[Run]) -> str:
     )
 
 
-def _place(cell: Cell) -> tuple[str, ...]:
-    return cell.dataset, cell.scenario, cell.method, cell.algorithm
-
-
 def _title(algorithm: str) -> str:
     return name_of(algorithm) + (" (ours)" if algorithm == _OURS else "")
 
 
 def _compared(cell: Cell, metric: str) -> str:
-    found = compare(cell, metric)
+    found = cell.compare(metric)
     if found.difference is None:
         return _plain(found.ours)
     paper = written(found.paper or 0.0, found.paper_sem)

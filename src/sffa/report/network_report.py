@@ -126,7 +126,7 @@ def calibration(subjects: Subjects) -> Look:
 
 
 def ood(subjects: Subjects, foreign: Mapping[str, Any]) -> Look:
-    """Tell foreign inputs, by name as in ``foreign``, from familiar ones by each score."""
+    """Separate foreign inputs, by name as in ``foreign``, from familiar ones by each score."""
     drawn, rows = [], []
     for name, network in subjects.networks.items():
         own = familiarities(network, subjects.x)

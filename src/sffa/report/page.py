@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
@@ -14,15 +14,14 @@ from typing import Any
 
 from sffa._version import __version__
 from sffa.files import write_text
+from sffa.record import Record
 from sffa.report import figures as draw
-from sffa.report.cells import cells
+from sffa.report.cells import cells, ordered
 from sffa.report.drawing import Drawing
 from sffa.report.page_data import page_data
-from sffa.report.records import read
 from sffa.report.summary import overview
 from sffa.report.svg import inline
 from sffa.report.tables import continual_table, static_table
-from sffa.study.record import Record
 
 
 @dataclass(frozen=True)
@@ -38,21 +37,21 @@ class Figure:
 
 def write(
     path: str | os.PathLike[str],
-    records: Iterable[Mapping[str, Any] | Record],
+    records: Iterable[Record],
     *,
     figures: Sequence[Drawing] = (),
     title: str = "SFFA results",
     note: str = "",
     theory: bool = True,
 ) -> Path:
-    """Write the report of some records, static and continual alike, and give its path.
+    """Write the report of some records, static and continual alike, and return its path.
 
     Parameters
     ----------
     path
         The HTML file to write.
     records
-        Mappings as a run gives them, or records of a store; none is fine and said so.
+        Records of runs, as `sffa.study.gather` reads them; none is fine and said so.
     figures
         Drawings to show besides those made from the records, such as ``figures.sparsity(...)``.
     title, note
@@ -67,7 +66,7 @@ def write(
 
 
 def render(
-    records: Iterable[Mapping[str, Any] | Record],
+    records: Iterable[Record],
     *,
     figures: Sequence[Drawing] = (),
     title: str = "SFFA results",
@@ -76,7 +75,7 @@ def render(
     made: datetime | None = None,
 ) -> str:
     """Return the report as HTML."""
-    runs = read(records)
+    runs = ordered(records)
     groups = cells(runs)
     static, continual = static_table(groups), continual_table(groups)
     sections = {
@@ -109,7 +108,7 @@ def _some(drawing: Drawing | None) -> list[Drawing]:
 
 
 def _figures(drawings: Iterable[Drawing]) -> list[Figure]:
-    """Make figures for the template, each with a name of its own."""
+    """Make figures for the template, each under another name."""
     taken: set[str] = set()
     found = []
     for number, drawing in enumerate(drawings):

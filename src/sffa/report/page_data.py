@@ -7,14 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sffa.report.records import Run, flat
-from sffa.report.style import NAMES
+from sffa.record import DETAILS, Record
+from sffa.report.cells import flat
+from sffa.vocabulary import NAMES
 
 _DIGITS = 4
 _LONGEST = 20_000
 
 
-def page_data(runs: Sequence[Run]) -> str:
+def page_data(runs: Sequence[Record]) -> str:
     """Return all runs as JSON; environments, which repeat, are kept once.
 
     ``<``, ``>`` and ``&`` are written as escapes, so that the text can stand in a script element.
@@ -41,10 +42,8 @@ def script_safe(value: Any) -> str:
     return text
 
 
-def _row(run: Run, environments: dict[str, int]) -> dict[str, Any]:
-    record = run.record
-    environment = record.get("environment")
-    known = json.dumps(_plain(flat(environment) if isinstance(environment, Mapping) else {}))
+def _row(run: Record, environments: dict[str, int]) -> dict[str, Any]:
+    known = json.dumps(_plain(flat(run.environment)))
     row = {
         "dataset": run.dataset,
         "scenario": run.scenario,
@@ -52,17 +51,18 @@ def _row(run: Run, environments: dict[str, int]) -> dict[str, Any]:
         "algorithm": run.algorithm,
         "seed": run.seed,
         "status": "done" if run.done else "failed",
-        "error": str(record.get("error") or "") if not run.done else "",
-        "metrics": _plain(run.metrics),
+        "error": "" if run.done else run.error or "",
+        "metrics": _plain(run.metrics if run.done else {}),
         "config": _plain(flat(run.config)),
         "environment": environments.setdefault(known, len(environments)),
     }
-    for name in ("matrix", "curve", "per_class", "experiences", "seconds", "peak_memory_mb"):
-        if record.get(name) is not None:
-            row[name] = _plain(record[name])
-    for name in ("started", "finished", "attempts"):
-        if record.get(name):
-            row[name] = _plain(record[name])
+    times = {"seconds": run.seconds, "peak_memory_mb": run.peak_memory_mb}
+    for name, value in {**{n: run.details.get(n) for n in DETAILS}, **times}.items():
+        if value is not None:
+            row[name] = _plain(value)
+    if run.started or run.finished:  # as only a store knows
+        about = {"started": run.started, "finished": run.finished, "attempts": run.attempts}
+        row |= {name: _plain(value) for name, value in about.items() if value}
     return row
 
 

@@ -1,6 +1,5 @@
 """The one style of all figures: readable in print, and for colour-blind readers.
 
-Colours are those of Okabe and Ito, and never the only sign: lines differ in marker and dash too.
 Ink and paper are two fixed colours, which the page replaces by those of its theme.
 """
 
@@ -9,55 +8,30 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from sffa.vocabulary import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    algorithm_term,
+    method_term,
+    name_of,
+)
+
 # How matplotlib is told that a dollar is a dollar and no formula begins.
 DOLLAR = r"\$"
-INK = "#1b1f24"
 PAPER = "#fdfdfe"
 
-BLUE, ORANGE, GREEN, VERMILION = "#0072b2", "#e69f00", "#009e73", "#d55e00"
-SKY, PURPLE, GREY = "#56b4e9", "#cc79a7", "#7f868f"
 # Colours that the page makes lighter where it is dark.
 THEMED = {BLUE: "--blue", VERMILION: "--vermilion", GREEN: "--green"}
 CYCLE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 SEQUENTIAL = "cividis"
 
-ALGORITHMS = {"bp": GREEN, "ffa": VERMILION, "sffa": BLUE, "sffa-gated": SKY}
-NAMES = {
-    "bp": "Back-propagation",
-    "ffa": "FFA",
-    "sffa": "SFFA",
-    "sffa-gated": "SFFA, gated",
-    "naive": "Naive",
-    "ewc": "EWC",
-    "si": "SI",
-    "mas": "MAS",
-    "replay": "Replay",
-    "gem": "GEM",
-    "class": "Class IL",
-    "domain": "Domain IL",
-    "task": "Task IL",
-    "static": "Static",
-    "mnist": "MNIST",
-    "fmnist": "Fashion-MNIST",
-    "kmnist": "KMNIST",
-    "kmnist-reduced": "KMNIST (reduced)",
-    "emnist-letters": "EMNIST Letters",
-    "digits": "Digits (8×8)",
-    "cifar10": "CIFAR-10",
-    "split-mnist": "Split-MNIST",
-    "split-fmnist": "Split-FMNIST",
-    "split-kmnist": "Split-KMNIST",
-    "split-digits": "Split-Digits",
-}
 SIGNS = {"positive": BLUE, "negative": VERMILION}
-METHODS: dict[str, dict[str, Any]] = {
-    "naive": {"color": INK, "marker": "x", "linestyle": (0, (1, 1.5))},
-    "ewc": {"color": ORANGE, "marker": "s", "linestyle": (0, (5, 1.5))},
-    "si": {"color": SKY, "marker": "^", "linestyle": (0, (4, 1.5, 1, 1.5))},
-    "mas": {"color": GREEN, "marker": "v", "linestyle": (0, (2.5, 1.2))},
-    "replay": {"color": BLUE, "marker": "o", "linestyle": "-"},
-    "gem": {"color": PURPLE, "marker": "D", "linestyle": "-"},
-}
 
 SETTINGS: Any = {
     "font.family": "DejaVu Sans",
@@ -103,17 +77,8 @@ def styled() -> AbstractContextManager[None]:
     return mpl.rc_context(SETTINGS)
 
 
-def name_of(key: str) -> str:
-    """Return the name a reader knows a thing by.
-
-    >>> name_of("ffa"), name_of("my-strategy")
-    ('FFA', 'my-strategy')
-    """
-    return NAMES.get(key, key)
-
-
 def short_name(key: str, longest: int = 26) -> str:
-    """Return the name as it fits into a figure, whose room a made-up name must not use up.
+    """Return the name as it fits into a figure, where a made-up name must not take all the space.
 
     >>> short_name("a-dataset-with-a-very-long-name", 12)
     'a-dataset-w…'
@@ -124,13 +89,11 @@ def short_name(key: str, longest: int = 26) -> str:
 
 
 def colour_of(algorithm: str) -> str:
-    """Return an algorithm's colour; unknown ones get one by their name, always the same."""
-    if algorithm in ALGORITHMS:
-        return ALGORITHMS[algorithm]
-    spare = (PURPLE, ORANGE, GREY)
-    return spare[sum(algorithm.encode()) % len(spare)]
+    """Return an algorithm's colour."""
+    return algorithm_term(algorithm).colour
 
 
 def line_of(method: str) -> dict[str, Any]:
     """Return a method's colour, marker and dash."""
-    return METHODS.get(method, {"color": GREY, "marker": "P", "linestyle": "--"})
+    term = method_term(method)
+    return {"color": term.colour, "marker": term.mark, "linestyle": term.dash}

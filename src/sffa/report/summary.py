@@ -4,68 +4,52 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sffa.report.cells import Cell
-from sffa.report.records import (
-    ALGORITHMS,
-    DATASETS,
-    METHODS,
-    SCENARIOS,
-    Run,
-    flat,
-    number,
-    sort_keys,
-)
-from sffa.report.style import name_of
+from sffa.record import Record
+from sffa.report.cells import Cell, flat
+from sffa.study.estimate import duration
+from sffa.vocabulary import ALGORITHMS, DATASETS, METHODS, SCENARIOS, name_of, sort_keys
 
 
 @dataclass(frozen=True)
 class Overview:
-    """Counts, the names of what was run, machines with their runs, and what is amiss."""
+    """Counts, the names of what was run, machines with their runs, and what is amiss.
+
+    ``failures`` have the place of their run on the page.
+    """
 
     facts: list[tuple[str, str]]
     machines: list[tuple[int, list[tuple[str, str]]]]
     warnings: list[str]
-    failures: list[Run]
+    failures: list[tuple[int, Record]]
     lacking: list[tuple[str, str]]
 
 
-def overview(runs: Sequence[Run], groups: Sequence[Cell]) -> Overview:
+def overview(runs: Sequence[Record], groups: Sequence[Cell]) -> Overview:
     """Look over all runs."""
     done = [run for run in runs if run.done]
-    failures = [run for run in runs if not run.done]
+    failures = [(number, run) for number, run in enumerate(runs) if not run.done]
     lacking = [(describe(cell), _seeds(cell.missing)) for cell in groups if cell.missing]
     return Overview(
         facts=_facts(runs, done, groups),
         machines=_machines(runs),
-        warnings=_warnings(runs, done, failures, lacking),
+        warnings=_warnings(runs, done, lacking),
         failures=failures,
         lacking=lacking,
     )
 
 
-def describe(cell: Cell | Run) -> str:
+def describe(cell: Cell | Record) -> str:
     """Name a cell or a run in words."""
     parts = [name_of(cell.dataset), name_of(cell.scenario), name_of(cell.method)]
     parts.append(name_of(cell.algorithm))
     return ", ".join(part for part in parts if part)
 
 
-def duration(seconds: float) -> str:
-    """Write a time as people say it.
-
-    >>> duration(42), duration(600), duration(9000)
-    ('42 s', '10 min', '2.5 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 def _facts(
-    runs: Sequence[Run], done: Sequence[Run], groups: Sequence[Cell]
+    runs: Sequence[Record], done: Sequence[Record], groups: Sequence[Cell]
 ) -> list[tuple[str, str]]:
     if not runs:
         return []
@@ -81,10 +65,10 @@ def _facts(
     if continual:
         facts.append(("Methods", _names(continual, METHODS)))
     facts.append(("Seeds", _seeds(tuple(seeds)) if seeds else "unknown"))
-    times = [t for run in runs if (t := number(run.record.get("seconds"))) is not None]
+    times = [run.seconds for run in runs if run.seconds is not None]
     if times:
         facts.append(("Computing time", f"{duration(sum(times))} in all"))
-    memory = [m for run in runs if (m := number(run.record.get("peak_memory_mb"))) is not None]
+    memory = [run.peak_memory_mb for run in runs if run.peak_memory_mb is not None]
     if memory:
         facts.append(("Largest memory", f"{max(memory):,.0f} MB"))
     return facts
@@ -94,13 +78,12 @@ def _names(values: list[str], known: Sequence[str]) -> str:
     return ", ".join(name_of(value) for value in sort_keys(values, known))
 
 
-def _machines(runs: Sequence[Run]) -> list[tuple[int, list[tuple[str, str]]]]:
+def _machines(runs: Sequence[Record]) -> list[tuple[int, list[tuple[str, str]]]]:
     """Return each distinct environment with its number of runs, the commonest first."""
     texts: Counter[str] = Counter()
     for run in runs:
-        environment = run.record.get("environment")
-        if isinstance(environment, Mapping) and environment:
-            texts[json.dumps(flat(environment), default=str)] += 1
+        if run.environment:
+            texts[json.dumps(flat(run.environment), default=str)] += 1
     return [
         (count, [(key, str(value)) for key, value in json.loads(text).items()])
         for text, count in texts.most_common(8)
@@ -108,16 +91,16 @@ def _machines(runs: Sequence[Run]) -> list[tuple[int, list[tuple[str, str]]]]:
 
 
 def _warnings(
-    runs: Sequence[Run],
-    done: Sequence[Run],
-    failures: Sequence[Run],
+    runs: Sequence[Record],
+    done: Sequence[Record],
     lacking: Sequence[tuple[str, str]],
 ) -> list[str]:
     if not runs:
         return ["There are no runs yet. sffa reproduce makes them, sffa report shows them."]
     warnings = []
-    if failures:
-        share = "all runs" if not done else f"{len(failures):,} of {len(runs):,} runs"
+    failed = len(runs) - len(done)
+    if failed:
+        share = "all runs" if not done else f"{failed:,} of {len(runs):,} runs"
         warnings.append(f"{share[0].upper()}{share[1:]} failed and are left out of every mean.")
     if lacking:
         many = (

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from sffa.errors import DataError
 from sffa.report.drawing import Drawing
-from sffa.report.style import INK, PAPER, THEMED
+from sffa.report.style import PAPER, THEMED
+from sffa.vocabulary import INK
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -24,7 +25,7 @@ _KEPT = frozenset(
 def inline(svg: str, prefix: str) -> str:
     """Return the SVG as an element that may stand in a page.
 
-    Only drawing elements stay; links lead to the SVG's own parts or to PNG data within it; ids
+    Only drawing elements stay; links lead to the SVG's parts or to PNG data within it; ids
     begin with ``prefix``; ink becomes ``currentColor`` and paper the page's ``--card``.
     """
     try:
@@ -60,6 +61,14 @@ def read(path: str | Path) -> Drawing:
     beside = file.with_suffix(".csv")
     data = beside.read_text(encoding="utf-8") if beside.is_file() else ""
     return Drawing(file.stem, title, caption, svg, data)
+
+
+def read_folder(folder: str | Path) -> list[Drawing]:
+    """Read the figures that ``sffa analyze`` wrote into a folder."""
+    place = Path(folder)
+    if not place.is_dir():
+        raise DataError(f"no folder of figures at {place}; 'sffa analyze' writes one")
+    return [read(path) for path in sorted(place.glob("*.svg"))]
 
 
 def _copy(element: ElementTree.Element, prefix: str) -> ElementTree.Element | None:
@@ -104,5 +113,5 @@ def _themed(style: str) -> str:
 
 
 def _root_style() -> str:
-    """Return what matplotlib says in a style sheet of its own, which would leak into the page."""
+    """Return what matplotlib says in a style sheet, which would leak into the page."""
     return "stroke-linejoin:round;stroke-linecap:butt;"

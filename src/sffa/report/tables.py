@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sffa.report.cells import Cell, Summary
-from sffa.report.compare import Comparison, as_paper, compare
-from sffa.report.style import name_of
+from sffa.report.cells import Cell
+from sffa.study.compare import Comparison, Summary
+from sffa.study.compare import written as plain
+from sffa.vocabulary import CONTINUAL_METRICS, STATIC_METRICS, main_metric, name_of
 
 NONE = "–"
-TITLES = {
-    "acc": "Accuracy",
-    "fgt": "Forgetting",
-    "fwt": "Forward transfer",
-    "bwt": "Backward transfer",
-    "best": "Best epoch",
-    "last": "Last epoch",
-    "chosen": "Chosen epoch",
-}
 
 
 @dataclass(frozen=True)
@@ -59,20 +51,18 @@ class Table:
 
 def static_table(cells: Sequence[Cell]) -> Table | None:
     """Return the accuracies of static runs beside the paper's."""
-    chosen = [cell for cell in cells if cell.scenario == "static"]
+    kept = [cell for cell in cells if cell.static]
     keys = [_dataset, _algorithm, _negatives]
     titles = ["Dataset", "Algorithm", "Negatives"]
-    return _table("static", "Static datasets", chosen, titles, keys, ("best", "last", "chosen"))
+    return _table("static", "Static datasets", kept, titles, keys, STATIC_METRICS)
 
 
 def continual_table(cells: Sequence[Cell]) -> Table | None:
     """Return the metrics of continual runs beside the paper's."""
-    chosen = [cell for cell in cells if cell.scenario != "static"]
+    kept = [cell for cell in cells if not cell.static]
     keys = [_dataset, _scenario, _method, _algorithm]
     titles = ["Dataset", "Scenario", "Method", "Algorithm"]
-    return _table(
-        "continual", "Continual learning", chosen, titles, keys, ("acc", "fgt", "fwt", "bwt")
-    )
+    return _table("continual", "Continual learning", kept, titles, keys, CONTINUAL_METRICS)
 
 
 def _table(
@@ -87,13 +77,13 @@ def _table(
         return None
     columns = [Column(text, choice=True) for text in titles]
     columns.append(Column("Seeds", numeric=True))
-    found = {metric: [compare(cell, metric) for cell in cells] for metric in metrics}
+    found = {metric: [cell.compare(metric) for cell in cells] for metric in metrics}
     shown = [m for m in metrics if m == metrics[0] or any(c.ours for c in found[m])]
     known = {metric: any(c.paper is not None for c in found[metric]) for metric in shown}
     for metric in shown:
-        columns.append(Column(f"{TITLES[metric]}, %", numeric=True))
+        columns.append(Column(f"{name_of(metric)}, %", numeric=True))
         if known[metric]:
-            word = TITLES[metric].lower()
+            word = name_of(metric).lower()
             columns.append(Column("Paper", numeric=True, alone=f"Paper's {word}"))
             columns.append(Column("Difference", numeric=True, alone=f"Difference in {word}"))
     rows = []
@@ -113,7 +103,7 @@ def _foot(cells: Sequence[Cell], compared: bool) -> str:
             "Differences are ours minus the paper's: = within two combined standard errors, "
             "▲ better, ▼ worse, ? not to be judged: one seed, or no error in the paper."
         )
-        if not all(as_paper(cell) for cell in cells):
+        if not all(cell.is_of("rq1", "rq2") for cell in cells):
             parts.append("* not run with the configuration that stands for the paper.")
     return " ".join(parts)
 
@@ -139,17 +129,16 @@ def _summary(found: Summary | None) -> Field:
 
 
 def written(mean: float, sem: float | None) -> str:
-    """Write a mean and its standard error as the tables do.
+    """Write a mean and its standard error, with a true minus.
 
     >>> written(-16.042, None), written(90.03, 0.24)
     ('−16.04', '90.03 ± 0.24')
     """
-    error = f" ± {sem:.2f}" if sem is not None else ""
-    return f"{mean:.2f}{error}".replace("-", "−")
+    return plain(mean, sem).replace("-", "−")
 
 
 def _seeds(cell: Cell) -> Field:
-    """Say how many seeds a cell has, and what happened to the others."""
+    """Write how many seeds a cell has, and what happened to the others."""
     notes = []
     if cell.failed:
         notes.append(f"{len(cell.failed)} failed")
@@ -176,10 +165,7 @@ def _negatives(cell: Cell) -> Field:
 
 
 def _algorithm(cell: Cell) -> Field:
-    star = "" if as_paper(cell) or compare(cell, _first(cell)).paper is None else "*"
+    found = cell.compare(main_metric(cell.scenario))
+    star = "" if found.as_paper or found.paper is None else "*"
     variant = f" ({cell.variant})" if cell.variant else ""
     return Field(f"{name_of(cell.algorithm)}{variant}{star}")
-
-
-def _first(cell: Cell) -> str:
-    return "best" if cell.scenario == "static" else "acc"

@@ -1,16 +1,16 @@
-"""Experiments as data: configuration, grid, run, record store, executors, the paper's tables."""
+"""Experiments as data: configuration, grid, run, store, executors, the paper's tables."""
 
+from sffa.record import Key, Record
 from sffa.study.campaign import Campaign, Progress
-from sffa.study.compare import Comparison, compare
-from sffa.study.configuration import Key, Run, parse
+from sffa.study.compare import Comparison, compare, compare_all
+from sffa.study.configuration import Run, parse
 from sffa.study.errors import StoreError, StudyError
 from sffa.study.estimate import Estimator
 from sffa.study.execute import execute
 from sffa.study.executors import make_executor
 from sffa.study.grid import Grid, Study
 from sffa.study.presets import studies
-from sffa.study.record import Record
-from sffa.study.sources import read_records
+from sffa.study.sources import gather, read_records
 from sffa.study.static import StaticConfig, run_static
 from sffa.study.store.csv_file import export_csv, import_csv
 from sffa.study.store.store import Store
@@ -31,8 +31,10 @@ __all__ = [
     "Study",
     "StudyError",
     "compare",
+    "compare_all",
     "execute",
     "export_csv",
+    "gather",
     "import_csv",
     "make_executor",
     "parse",

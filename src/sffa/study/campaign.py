@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sffa.study.configuration import Key, Run
+from sffa.record import Key
+from sffa.study.configuration import Run
 from sffa.study.errors import StoreError
 from sffa.study.executors import Executor, Outcome
 from sffa.study.store.heartbeat import Heartbeat
@@ -98,7 +99,7 @@ class Campaign:
         self._on_change(progress)
 
     def _fill(self) -> None:
-        """Claim and start as many runs as there is room for."""
+        """Claim and start as many runs as there are free slots."""
         progress = self.progress
         while len(progress.running) < self.executor.slots():
             run = self._claim()
@@ -124,8 +125,8 @@ class Campaign:
             return
         for outcome in self.executor.wait(_TICK):
             del progress.running[outcome.run.key]
-            if outcome.result is not None:
-                self.store.finish(outcome.run, self.owner, outcome.result)
+            if outcome.record is not None:
+                self.store.finish(outcome.run, self.owner, outcome.record)
             else:
                 self.store.fail(outcome.run, self.owner, outcome.error, outcome.detail, self._tries)
             progress.last = outcome

@@ -8,36 +8,36 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from sffa.files import write_text
+from sffa.record import Record
 from sffa.study.errors import StudyError
 from sffa.study.paper import published
 from sffa.study.presets import hashes
-from sffa.study.record import Record
+from sffa.vocabulary import ALGORITHMS, DATASETS, LOWER_IS_BETTER, METHODS, SCENARIOS, rank_of
 
+Verdict = Literal["better", "worse", "same", "open", ""]
 # Compared with the paper, in this order; RQ1 is counted as the paper counts it.
 _METRICS = ("best", "acc", "fgt", "fwt")
-_ORDER = {
-    name: place
-    for place, name in enumerate(
-        (
-            *("mnist", "fmnist", "kmnist", "emnist-letters", "split-mnist", "split-fmnist"),
-            *("static", "class", "domain", "task"),
-            *("naive", "ewc", "si", "mas", "replay", "gem"),
-            *("bp", "ffa", "sffa"),
-            *_METRICS,
-        )
-    )
-}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and standard error over seeds; no error with fewer than two."""
+
+    mean: float
+    sem: float | None
+    count: int
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One metric of one cell, in percent; ``within`` is None where it cannot be judged.
+    """One metric of one cell beside the paper's value, in percent or points.
 
-    ``as_paper`` tells whether the configuration is the one of the preset that stands for the paper.
+    ``as_paper`` is whether the configuration is the one of the preset that stands for the paper.
     """
 
     dataset: str
@@ -45,88 +45,103 @@ class Comparison:
     method: str
     algorithm: str
     metric: str
-    seeds: int
-    ours: float
-    ours_sem: float | None
-    paper: float
-    paper_sem: float | None
-    difference: float
-    within: bool | None
-    as_paper: bool
-    config_hash: str
+    ours: Summary | None
+    paper: float | None
+    paper_sem: float | None = None
+    as_paper: bool = False
+    config_hash: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's."""
+        if self.ours is None or self.paper is None:
+            return None
+        return self.ours.mean - self.paper
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the difference lies within two combined standard errors; None if one lacks.
+
+        >>> cell = ("split-mnist", "class", "replay", "sffa", "acc")
+        >>> Comparison(*cell, Summary(90.5, 0.2, 10), 90.0, 0.24).within
+        True
+        """
+        gap = self.difference
+        if gap is None or self.ours is None or self.ours.sem is None or self.paper_sem is None:
+            return None
+        return abs(gap) <= 2 * math.hypot(self.ours.sem, self.paper_sem)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Say ``same`` within two combined standard errors, else which way.
+
+        ``open`` is what cannot be judged: one seed, or a number of the paper without an error.
+        """
+        gap = self.difference
+        if gap is None:
+            return ""
+        if self.within is None:
+            return "open"
+        if self.within:
+            return "same"
+        return "better" if (gap > 0) != (self.metric in LOWER_IS_BETTER) else "worse"
 
 
-COLUMNS = tuple(field.name for field in fields(Comparison))
+def compare(records: Sequence[Record], metric: str) -> Comparison:
+    """Put a metric of records that differ in their seed only beside the paper's number."""
+    first = records[0]
+    found = published(first.cell, metric)
+    mean, sem = (None, None) if found is None else found
+    ours = summarise([r.metrics[metric] for r in records if r.done and metric in r.metrics])
+    paper = is_of(first, "rq1", "rq2")
+    return Comparison(*first.cell, metric, ours, mean, sem, paper, first.config_hash)
 
 
-def compare(records: Iterable[Record]) -> list[Comparison]:
+def compare_all(records: Iterable[Record]) -> list[Comparison]:
     """Compare every configuration that the paper has a number for; seeds are averaged.
 
     Two configurations of one cell stay two lines.
     """
     groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for record in records:
-        if record.status == "done":
-            groups[(*record.cell, record.key.config_hash)].append(record)
-    from_paper = hashes("rq1") | hashes("rq2")
-    lines = []
-    for members in groups.values():
-        for metric in _METRICS:
-            line = _line(members, metric, from_paper)
-            if line is not None:
-                lines.append(line)
-    return sorted(lines, key=_place)
+        if record.done:
+            groups[(*record.cell, record.config_hash)].append(record)
+    lines = [compare(members, metric) for members in groups.values() for metric in _METRICS]
+    return sorted((line for line in lines if line.difference is not None), key=_place)
 
 
-def _line(members: Sequence[Record], metric: str, from_paper: frozenset[str]) -> Comparison | None:
-    theirs = published(members[0].cell, metric)
-    values = [v for record in members if (v := record.metrics.get(metric)) is not None]
-    if theirs is None or not values:
-        return None
-    ours, sem = mean_and_sem(values)
-    difference = ours - theirs.mean
-    digest = members[0].key.config_hash
-    return Comparison(
-        *members[0].cell,
-        metric=metric,
-        seeds=len(values),
-        ours=ours,
-        ours_sem=sem,
-        paper=theirs.mean,
-        paper_sem=theirs.sem,
-        difference=difference,
-        within=within(difference, sem, theirs.sem),
-        as_paper=digest in from_paper,
-        config_hash=digest,
-    )
+def is_of(record: Record, *studies: str) -> bool:
+    """Whether a record was run exactly as one of these studies does."""
+    return any(record.config_hash in hashes(name) for name in studies)
 
 
-def mean_and_sem(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return the mean and its standard error, which needs two values.
+def summarise(values: Sequence[float]) -> Summary | None:
+    """Return mean, standard error and number of values, if there are any.
 
-    >>> mean_and_sem([1.0, 3.0])
-    (2.0, 1.0)
+    >>> summarise([1.0, 3.0])
+    Summary(mean=2.0, sem=1.0, count=2)
     """
-    mean = statistics.fmean(values)
-    if len(values) < 2:
-        return mean, None
-    return mean, statistics.stdev(values) / math.sqrt(len(values))
-
-
-def within(difference: float, ours: float | None, theirs: float | None) -> bool | None:
-    """Whether a difference lies within two combined standard errors; None if one lacks.
-
-    >>> within(0.5, 0.2, 0.24), within(0.5, 0.2, None)
-    (True, None)
-    """
-    if ours is None or theirs is None:
+    if not values:
         return None
-    return abs(difference) <= 2 * math.hypot(ours, theirs)
+    many = len(values) > 1
+    sem = statistics.stdev(values) / math.sqrt(len(values)) if many else None
+    return Summary(statistics.fmean(values), sem, len(values))
 
 
 def _place(line: Comparison) -> tuple[object, ...]:
-    names = (line.dataset, line.scenario, line.metric, line.method, line.algorithm)
-    return tuple((_ORDER.get(name, len(_ORDER)), name) for name in names)
+    return (
+        rank_of(DATASETS, line.dataset),
+        rank_of(SCENARIOS, line.scenario),
+        rank_of(_METRICS, line.metric),
+        rank_of(METHODS, line.method),
+        rank_of(ALGORITHMS, line.algorithm),
+    )
+
+
+COLUMNS = (
+    *("dataset", "scenario", "method", "algorithm", "metric", "seeds", "ours", "ours_sem"),
+    *("paper", "paper_sem", "difference", "within", "as_paper", "config_hash"),
+)
 
 
 def as_csv(lines: Iterable[Comparison]) -> str:
@@ -135,7 +150,11 @@ def as_csv(lines: Iterable[Comparison]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for line in lines:
-        writer.writerow(["" if v is None else v for v in astuple(line)])
+        ours = line.ours
+        known = {} if ours is None else {"seeds": ours.count, "ours_sem": ours.sem}
+        known |= {} if ours is None else {"ours": ours.mean}
+        values = [known[name] if name in known else getattr(line, name) for name in COLUMNS]
+        writer.writerow(["" if value is None else value for value in values])
     return text.getvalue()
 
 
@@ -155,17 +174,23 @@ CELLS = (
 def shown(line: Comparison) -> list[str]:
     """Return the cells that people read, one for each of ``CELLS``."""
     star = "" if line.as_paper else "*"
+    ours = line.ours
     return [
         *(line.dataset, line.scenario, line.method, line.algorithm + star, line.metric),
-        str(line.seeds),
-        _number(line.ours, line.ours_sem),
-        _number(line.paper, line.paper_sem),
-        f"{line.difference:+.2f}",
+        str(ours.count if ours else 0),
+        written(ours.mean, ours.sem) if ours else "",
+        "" if line.paper is None else written(line.paper, line.paper_sem),
+        "" if line.difference is None else f"{line.difference:+.2f}",
         {True: "yes", False: "no", None: "–"}[line.within],
     ]
 
 
-def _number(mean: float, sem: float | None) -> str:
+def written(mean: float, sem: float | None) -> str:
+    """Write a mean and its standard error as all tables do.
+
+    >>> written(-16.042, None), written(90.03, 0.24)
+    ('-16.04', '90.03 ± 0.24')
+    """
     return f"{mean:.2f}" if sem is None else f"{mean:.2f} ± {sem:.2f}"
 
 

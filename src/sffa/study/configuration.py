@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from sffa.continual import ContinualConfig
 from sffa.errors import ConfigurationError, nearest
+from sffa.record import Key, config_hash
 from sffa.study.static import StaticConfig
+from sffa.vocabulary import CONTINUAL, SCENARIOS
 
 Config = StaticConfig | ContinualConfig
-CONTINUAL = ("class", "domain", "task")
-SCENARIOS = ("static", *CONTINUAL)
-
-
-class Key(NamedTuple):
-    """What a run is known by in a store."""
-
-    config_hash: str
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -79,18 +70,3 @@ def parse(values: Mapping[str, Any]) -> Run:
         hint = nearest(str(scenario), list(SCENARIOS))
         raise ConfigurationError(f"unknown scenario '{scenario}'{hint} (known: {known})")
     return Run(ContinualConfig(**values))
-
-
-def canonical(value: Any) -> str:
-    """Write JSON in the one way that hashing needs: sorted keys, no spaces.
-
-    >>> canonical({"b": 1, "a": (0.1, None)})
-    '{"a":[0.1,null],"b":1}'
-    """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def config_hash(values: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a configuration without its seed, as 64 hexadecimal digits."""
-    rest = {name: value for name, value in values.items() if name != "seed"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()

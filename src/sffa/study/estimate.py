@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sffa.study.configuration import Run, config_hash
-from sffa.study.record import Record
+from sffa.record import Record, config_hash
+from sffa.study.configuration import Run
 
 Values = dict[str, Any]
 
@@ -29,7 +29,7 @@ class Estimator:
             defaultdict(list) for _ in _LIKENESS
         ]
         for record in records:
-            if record.status == "done" and record.seconds is not None:
+            if record.done and record.seconds is not None:
                 self.add(record.config, record.seconds)
 
     def add(self, config: Values, seconds: float) -> None:
@@ -55,6 +55,17 @@ class Estimator:
         if not known:
             return 0.0, len(runs)
         return sum(known) / len(known) * len(runs) / max(slots, 1), len(runs) - len(known)
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> duration(0.42), duration(42), duration(600), duration(9000)
+    ('0.4 s', '42 s', '10 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.{int(0 < seconds < 1)}f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _size(values: Values) -> tuple[object, ...]:

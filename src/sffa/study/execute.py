@@ -9,25 +9,24 @@ from typing import Any
 from sffa import continual
 from sffa._version import __version__
 from sffa.data import Dataset, load
+from sffa.environment import describe
+from sffa.record import Record
 from sffa.study.configuration import parse
-from sffa.study.environment import describe
+from sffa.study.datasets import own_data
 from sffa.study.errors import StudyError
-from sffa.study.sources import own_data
 from sffa.study.static import StaticConfig, run_static
 
 
-def execute(values: dict[str, Any]) -> dict[str, Any]:
-    """Do the run of a configuration and give its record, with the environment; JSON-ready."""
+def execute(values: dict[str, Any]) -> Record:
+    """Do the run of a configuration; return its record."""
     environment = describe()  # before the run: files may change while it takes its time
     run = parse(values)
     data = _dataset(str(values["dataset"]))
     if own_data(str(values["dataset"])):
         environment["data"] = data.checksum
     if isinstance(run.config, StaticConfig):
-        record = run_static(run.config, data)
-    else:
-        record = dict(continual.run(run.config, data).record())
-    return record | {"config": run.values, "environment": environment}
+        return run_static(run.config, data, environment=environment)
+    return continual.run(run.config, data).record(environment)
 
 
 def execute_text(text: str, threads: int, version: str = __version__) -> str:
@@ -40,7 +39,7 @@ def execute_text(text: str, threads: int, version: str = __version__) -> str:
             "install the same version everywhere"
         )
     limit(threads)
-    return json.dumps(execute(json.loads(text)))
+    return json.dumps(execute(json.loads(text)).to_json())
 
 
 @functools.lru_cache(maxsize=2)

@@ -16,8 +16,9 @@ from sffa.core.config import Strict
 from sffa.data import names as dataset_names
 from sffa.errors import ConfigurationError, nearest
 from sffa.extension import is_reference
-from sffa.study.configuration import CONTINUAL, SCENARIOS, Run, parse
+from sffa.study.configuration import Run, parse
 from sffa.study.static import NEGATIVES, StaticConfig
+from sffa.vocabulary import CONTINUAL
 
 FILTERS = ("dataset", "scenario", "method", "algorithm")
 
@@ -245,7 +246,7 @@ def _known(name: str, static: bool) -> list[str]:
     if name == "dataset":
         return [given if static else f"split-{given}" for given in dataset_names()]
     if name == "scenario":
-        return [SCENARIOS[0]] if static else list(CONTINUAL)
+        return ["static"] if static else list(CONTINUAL)
     if name == "method":
         return list(NEGATIVES if static else METHODS)
     return list(PRESETS)

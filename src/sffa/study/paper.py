@@ -36,6 +36,8 @@ def published(cell: tuple[str, str, str, str], metric: str) -> Published | None:
     Published(mean=90.03, sem=0.24)
     """
     dataset, scenario, method, algorithm = cell
+    if scenario != "static":
+        dataset = f"split-{dataset.removeprefix('split-')}"
     try:
         if scenario == "static":
             if metric != "best":

@@ -1,56 +1,113 @@
-"""Records wherever they are kept, and whether the datasets of runs are at hand."""
+"""Records wherever they are kept: a store, a CSV of a study, JSON, or a folder of these."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from sffa.data import load, names
-from sffa.errors import SFFAError
-from sffa.study.configuration import Run
-from sffa.study.errors import StudyError
-from sffa.study.record import Record
+from sffa.errors import DataError
+from sffa.record import Record
 from sffa.study.store.csv_file import import_csv
 from sffa.study.store.store import Store
+from sffa.study.upgrade import from_json
+
+DEFAULTS = (Path("runs"), Path("results"))
+# What `sffa demo --json` prints its records under.
+_LISTS = ("static", "continual")
+_Objects = list[Mapping[str, Any]]
+
+
+def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Record]:
+    """Read the records of all files and folders, in the order given.
+
+    With none given, of the folder ``runs``, where commands leave what was run, or else of
+    ``results``. Of a folder only what holds records is read; other files may lie there too.
+    """
+    places = [Path(path) for path in paths]
+    for place in places:
+        if not place.exists():
+            raise DataError(
+                f"no records at {place}; expected a store, a .csv, .json or .jsonl file, or a "
+                "folder"
+            )
+    if places:
+        found = [record for place in places for record in read_records(place)]
+    else:
+        found = next((read for place in DEFAULTS if (read := _of_folder(place))), [])
+    if not found:
+        named = " or ".join(str(place) for place in places or DEFAULTS)
+        raise DataError(f"nothing to report: no records in {named}")
+    return found
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """Read the records of a CSV (by its ending) or of a store."""
-    if Path(path).suffix.lower() == ".csv":
-        return import_csv(path)
-    with Store(path, readonly=True) as store:
+    """Read the records of a folder, or of a file by its ending: CSV, JSON, else a store."""
+    place = Path(path)
+    if place.is_dir():
+        return _of_folder(place)
+    kind = place.suffix.lower()
+    if kind == ".csv":
+        return import_csv(place)
+    if kind in (".jsonl", ".ndjson"):
+        return [from_json(record) for record in _lines(place)]
+    if kind == ".json":
+        return [from_json(record) for item in _objects(place) for record in _unwrapped(item)]
+    with Store(place, readonly=True) as store:
         return store.records()
 
 
-def own_data(dataset: str) -> bool:
-    """Whether a dataset is a file or folder of the user's own, which may change."""
-    return dataset.removeprefix("split-") not in names()
+def _of_folder(folder: Path) -> list[Record]:
+    found: list[Record] = []
+    for file in sorted(folder.glob("*")):
+        if file.suffix == ".sqlite" or (file.suffix == ".csv" and _of_a_study(file)):
+            found += read_records(file)
+        elif file.suffix == ".json":
+            objects = _objects(file)
+            found += [from_json(item) for item in objects if {"scenario", "metrics"} <= {*item}]
+    return found
 
 
-def check_data(records: Iterable[Record], datasets: Iterable[str]) -> None:
-    """Refuse to go on with records of data that have changed since."""
-    own = {name: load(name).checksum for name in datasets if own_data(name)}
-    known = [record for record in records if record.cell[0] in own and "data" in record.environment]
-    old = [record for record in known if record.environment["data"] != own[record.cell[0]]]
-    if old:
-        raise StudyError(
-            f"{old[0].cell[0]} has changed since {len(old)} of these runs were made: give the new "
-            "data a name of their own, or use another --store"
-        )
+def _of_a_study(file: Path) -> bool:
+    """Whether the first columns are those that every version of a study's CSV has."""
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        return stream.readline().startswith("dataset,scenario,method,algorithm,seed,acc,fgt,fwt")
 
 
-def unavailable(runs: Iterable[Run]) -> dict[str, str]:
-    """Return the datasets of runs that can neither be read nor fetched, each with the reason.
+def _objects(file: Path) -> _Objects:
+    """Read what ``--json`` prints: a record, or a list of them."""
+    try:
+        content = json.loads(_text(file))
+    except ValueError as error:
+        raise DataError(f"{file} is not JSON: {error}") from None
+    records = content if isinstance(content, list) else [content]
+    return [record for record in records if isinstance(record, dict)]
 
-    Done once, before workers start: they find the files in place, and a dataset that cannot be
-    had costs one attempt rather than one for each run.
-    """
-    names = dict.fromkeys(str(run.values["dataset"]) for run in runs)
-    missing = {}
-    for name in names:
+
+def _unwrapped(item: Mapping[str, Any]) -> _Objects:
+    lists = [item[name] for name in _LISTS if isinstance(item.get(name), list)]
+    return [record for records in lists for record in records] if lists else [item]
+
+
+def _lines(file: Path) -> _Objects:
+    records: _Objects = []
+    for number, line in enumerate(_text(file).splitlines(), start=1):
+        if not line.strip():
+            continue
         try:
-            load(name)
-        except SFFAError as error:
-            missing[name] = str(error)
-    return missing
+            record = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{file}, line {number}: not JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise DataError(f"{file}, line {number}: expected an object, got {line[:40]!r}")
+        records.append(record)
+    return records
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {file}: {error}") from None

@@ -1,25 +1,27 @@
 """One static run: train on a dataset, watch a test and a held-out split, report what came of it.
 
 The paper reports the best test accuracy over the epochs, which looks at the test split to choose.
-A record therefore carries three numbers: ``best`` as the paper counts, ``last``, and ``chosen``,
-the test accuracy of the epoch that was best on held-out training examples. ``chosen`` is the
-honest one and is the record's ``acc``.
+A record therefore carries three numbers: ``best`` as the paper counts, ``last``, and
+``val_selected``, the test accuracy of the epoch that was best on held-out training examples, which
+is the honest one and the record's ``acc``.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sffa.core import PRESETS, Epoch, Learner, Trainer, make
+from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.presets import check, completed, is_network
 from sffa.data import Dataset, load
+from sffa.environment import describe
 from sffa.extension import is_reference
 from sffa.memory import peak_mb, restart_peak
+from sffa.record import Record
 
 NEGATIVES = ("uniform", "hard", "all", "none")
 
@@ -76,19 +78,22 @@ def run_static(
     config: StaticConfig,
     data: Dataset | None = None,
     *,
-    on_epoch: Callable[[Epoch], object] | None = None,
-) -> dict[str, Any]:
-    """Train and evaluate as ``config`` says and give the record; ``data`` spares the loading."""
-    return train_static(config, data, on_epoch=on_epoch)[0]
+    callbacks: Sequence[Callback] = (),
+    environment: dict[str, Any] | None = None,
+) -> Record:
+    """Train and evaluate as ``config`` says; ``data`` spares the loading."""
+    return train_static(config, data, callbacks=callbacks, environment=environment)[0]
 
 
 def train_static(
     config: StaticConfig,
     data: Dataset | None = None,
     *,
-    on_epoch: Callable[[Epoch], object] | None = None,
-) -> tuple[dict[str, Any], Learner]:
-    """Do as `run_static` does, and give the trained learner too."""
+    callbacks: Sequence[Callback] = (),
+    environment: dict[str, Any] | None = None,
+) -> tuple[Record, Learner]:
+    """Do as `run_static` does, and return the trained learner too."""
+    environment = environment or describe()  # before the run: files may change meanwhile
     started = time.perf_counter()
     restart_peak()
     data = data or load(config.dataset)
@@ -103,21 +108,30 @@ def train_static(
         config.epochs,
         config.batch_size,
         watch=watch,
-        on_epoch=on_epoch,
+        callbacks=callbacks,
     )
-    record = {
-        "dataset": config.dataset,
-        "scenario": "static",
-        "method": config.negatives,
-        "algorithm": config.algorithm,
-        "seed": config.seed,
-        "metrics": _metrics(epochs),
-        "curve": [_point(epoch) for epoch in epochs],
-        "config": config.model_dump(mode="json"),
-        "seconds": time.perf_counter() - started,
-        "peak_memory_mb": peak_mb(),
-    }
-    return record, trainer.learner
+    seconds = time.perf_counter() - started
+    return static_record(config, epochs, seconds, environment), trainer.learner
+
+
+def static_record(
+    config: StaticConfig, epochs: Sequence[Epoch], seconds: float, environment: dict[str, Any]
+) -> Record:
+    """Return the record of a training, from all its epochs, watched as `train_static` does."""
+    return Record(
+        dataset=config.dataset,
+        scenario="static",
+        method=config.negatives,
+        algorithm=config.algorithm,
+        seed=config.seed,
+        config=config.model_dump(mode="json"),
+        metrics=static_metrics(epochs),
+        details={"curve": [_point(epoch) for epoch in epochs]},
+        environment=environment,
+        seconds=seconds,
+        peak_memory_mb=peak_mb(),
+        version=str(environment.get("version", "")),
+    )
 
 
 def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
@@ -137,19 +151,18 @@ def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
     return Trainer(learner, config.lr, negatives, config.schedule, config.seed)
 
 
-def _metrics(epochs: list[Epoch]) -> dict[str, float | None]:
+def static_metrics(epochs: Sequence[Epoch]) -> dict[str, float]:
+    """Return the test accuracies of a training as a record has them.
+
+    ``val_selected`` is there if examples were held out; else the last epoch counts.
+    """
     test = [epoch.accuracy["test"] for epoch in epochs]
-    last = test[-1]
-    chosen = None
+    found = {"acc": test[-1], "best": max(test), "last": test[-1]}
     if "validation" in epochs[0].accuracy:
         held = [epoch.accuracy["validation"] for epoch in epochs]
-        chosen = test[held.index(max(held))]
-    return {
-        "acc": last if chosen is None else chosen,
-        "best": max(test),
-        "last": last,
-        "chosen": chosen,
-    }
+        selected = test[held.index(max(held))]
+        found |= {"acc": selected, "val_selected": selected}
+    return found
 
 
 def _point(epoch: Epoch) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
+from sffa.environment import cores
 from sffa.study.errors import StudyError
 
 # What the libraries below torch and numba read once, when they are loaded.
@@ -21,13 +21,6 @@ class Layout(NamedTuple):
 
     workers: int
     threads: int
-
-
-def cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def layout(workers: int | None = None, threads: int | None = None, available: int = 0) -> Layout:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import BLUE, INK, PAPER, VERMILION, styled
+from sffa.report.style import PAPER, styled
+from sffa.vocabulary import BLUE, INK, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from sffa.analysis.ood import separation
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import CYCLE, INK, short_name, styled
+from sffa.report.style import CYCLE, short_name, styled
+from sffa.vocabulary import INK
 
 Floats = NDArray[np.float64]
 DASHES = ("-", "--", ":", "-.")

@@ -8,7 +8,8 @@ import numpy as np
 
 from sffa.analysis.stability import SPIKE, WINDOW, Trace
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import BLUE, VERMILION, styled
+from sffa.report.style import styled
+from sffa.vocabulary import BLUE, VERMILION
 
 TITLES = {"without": "No activity term", "with": "With the activity term"}
 COLOURS = {"without": VERMILION, "with": BLUE}

@@ -8,7 +8,8 @@ import numpy as np
 
 from sffa.analysis.calibration import Calibration, Reliability
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import INK, colour_of, short_name, styled
+from sffa.report.style import colour_of, short_name, styled
+from sffa.vocabulary import INK
 
 FEWEST = 10
 MARKS = ("o", "s", "^", "D", "v", "P")

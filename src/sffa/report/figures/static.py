@@ -7,31 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sffa.record import number
 from sffa.report.cells import Cell, label
-from sffa.report.compare import compare
 from sffa.report.drawing import Drawing, finish
-from sffa.report.records import number
-from sffa.report.style import INK, colour_of, short_name, styled
+from sffa.report.style import short_name, styled
+from sffa.vocabulary import INK, algorithm_term
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Table = np.ndarray[Any, np.dtype[np.float64]]
-DASHES = {"bp": "--", "ffa": "-.", "sffa": "-", "sffa-gated": ":"}
 
 
 def learning_curves(cells: Sequence[Cell]) -> list[Drawing]:
     """Draw test accuracy and loss over epochs, one figure for each dataset."""
-    usable = [c for c in cells if c.scenario == "static" and len(epochs(c, "test"))]
+    usable = [c for c in cells if c.static and len(epochs(c, "test"))]
     datasets = list(dict.fromkeys(cell.dataset for cell in usable))
     return [_curves(name, [c for c in usable if c.dataset == name]) for name in datasets]
 
 
 def epochs(cell: Cell, key: str) -> Table:
-    """Return a value of each epoch (runs, epochs); runs of odd length left out."""
+    """Return a value of each epoch (runs, epochs); those of another length left out."""
     found = []
     for run in cell.runs:
-        curve = run.record.get("curve")
+        curve = run.details.get("curve")
         if not isinstance(curve, Sequence) or isinstance(curve, str):
             continue
         row = [number(point.get(key)) for point in curve if isinstance(point, Mapping)]
@@ -76,7 +75,8 @@ def _lines(axes: Axes, cell: Cell, key: str, name: str) -> list[dict[str, object
         return []
     mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(values) - 1))
     x = np.arange(1, len(mean) + 1)
-    colour, dash = colour_of(cell.algorithm), DASHES.get(cell.algorithm, "-")
+    term = algorithm_term(cell.algorithm)
+    colour, dash = term.colour, term.dash
     if len(values) > 1:
         low = np.maximum(mean - spread, mean / 2)
         axes.fill_between(x, low, mean + spread, color=colour, alpha=0.15, linewidth=0)
@@ -99,7 +99,7 @@ def _lines(axes: Axes, cell: Cell, key: str, name: str) -> list[dict[str, object
 
 def accuracy_bars(cells: Sequence[Cell]) -> Drawing | None:
     """Draw the best test accuracy of each algorithm, and the paper's as a line across."""
-    usable = [c for c in cells if c.scenario == "static" and c.summary("best")]
+    usable = [c for c in cells if c.static and c.summary("best")]
     if not usable:
         return None
     from matplotlib.figure import Figure
@@ -142,7 +142,7 @@ def _bar(axes: Axes, cell: Cell, place: tuple[int, int, int], roomy: bool) -> di
     dataset, kind, kinds = place
     width = 0.8 / kinds
     x = dataset + (kind - (kinds - 1) / 2) * width
-    found = compare(cell, "best")
+    found = cell.compare("best")
     assert found.ours is not None
     mean, sem = found.ours.mean, found.ours.sem
     axes.bar(x, mean, 0.92 * width, **_fill(cell))
@@ -168,9 +168,8 @@ def _bar(axes: Axes, cell: Cell, place: tuple[int, int, int], roomy: bool) -> di
 
 
 def _fill(cell: Cell) -> dict[str, Any]:
-    colour = colour_of(cell.algorithm)
-    hatch = {"ffa": "///", "bp": "...", "sffa-gated": "xx"}.get(cell.algorithm)
-    return {"facecolor": (colour, 0.45), "edgecolor": colour, "hatch": hatch}
+    term = algorithm_term(cell.algorithm)
+    return {"facecolor": (term.colour, 0.45), "edgecolor": term.colour, "hatch": term.hatch}
 
 
 def _bar_legend(figure: Any, cells: list[Cell], paper: bool) -> None:

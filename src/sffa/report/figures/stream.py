@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sffa.record import number
 from sffa.report.cells import Cell
 from sffa.report.drawing import Drawing, finish
-from sffa.report.records import ALGORITHMS, METHODS, SCENARIOS, number, sort_keys
 from sffa.report.style import line_of, short_name, styled
+from sffa.vocabulary import ALGORITHMS, METHODS, SCENARIOS, sort_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def streams(cells: Sequence[Cell]) -> list[Drawing]:
     """Draw one figure for each dataset that has continual runs with curves."""
-    usable = [cell for cell in cells if cell.scenario != "static" and len(curves(cell))]
+    usable = [cell for cell in cells if not cell.static and len(curves(cell))]
     datasets = list(dict.fromkeys(cell.dataset for cell in usable))
     return [_stream(name, [c for c in usable if c.dataset == name]) for name in datasets]
 
@@ -27,7 +28,7 @@ def curves(cell: Cell) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the accuracy over seen experiences (runs, experiences), runs of one length."""
     found = []
     for run in cell.runs:
-        values = run.record.get("curve")
+        values = run.details.get("curve")
         if isinstance(values, Sequence) and values and not isinstance(values, str):
             row = [number(value) for value in values]
             if all(value is not None for value in row):

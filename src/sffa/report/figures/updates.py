@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sffa.analysis.dynamics import ALPHA, CASES, STEPS, Path, descend, simulate
 from sffa.report.drawing import Drawing, finish
-from sffa.report.style import BLUE, GREEN, INK, VERMILION, styled
+from sffa.report.style import styled
+from sffa.vocabulary import BLUE, GREEN, INK, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

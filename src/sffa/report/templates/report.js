@@ -113,7 +113,7 @@ const named = (key) => Object.hasOwn(records().names, key) ? records().names[key
 const COLUMNS = [
   ["Run", (run) => named(run.dataset)], ["Scenario", (run) => named(run.scenario)], ["Method", (run) => named(run.method)],
   ["Algorithm", (run) => named(run.algorithm)], ["Seed", (run) => run.seed, 0], ["Status", (run) => run.status],
-  ["Accuracy, %", (run) => run.metrics.acc ?? run.metrics.chosen ?? run.metrics.last ?? null, 2], ["Forgetting", (run) => run.metrics.fgt ?? null, 2],
+  ["Accuracy, %", (run) => run.metrics.acc ?? run.metrics.val_selected ?? run.metrics.last ?? null, 2], ["Forgetting", (run) => run.metrics.fgt ?? null, 2],
   ["Seconds", (run) => run.seconds ?? null, 1],
 ];
 function runList() {

@@ -1,4 +1,4 @@
-"""A Ray cluster: only the driver touches the store; workers get JSON and give JSON."""
+"""A Ray cluster: only the driver touches the store; workers take JSON and return JSON."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from sffa._version import __version__
 from sffa.data.directory import VARIABLE
+from sffa.record import Record
 from sffa.study.configuration import Run
 from sffa.study.errors import StudyError
 from sffa.study.execute import execute_text
@@ -26,7 +27,7 @@ class Cluster:
     address
         ``host:port`` of the head node, ``ray://host:port``, or ``auto``; None starts Ray here.
     workers
-        For a local Ray only: how many runs at once. A cluster takes as many as it has room for.
+        For a local Ray only: how many runs at once. A cluster takes as many as fit.
     threads
         Cores that one run asks for and uses.
     """
@@ -86,7 +87,7 @@ class Cluster:
 
     def _outcome(self, task: Any, run: Run) -> Outcome:
         try:
-            return Outcome(run, json.loads(self._ray.get(task)))
+            return Outcome(run, Record.from_json(json.loads(self._ray.get(task))))
         except self._ray.exceptions.RayTaskError as error:
             line, _ = described(error.cause if error.cause is not None else error)
             return Outcome(run, None, line, str(error))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from sffa.record import Record
 from sffa.study.configuration import Run
 
 
@@ -14,7 +15,7 @@ class Outcome:
     """A run that is over: its record, or its error in one line and in full."""
 
     run: Run
-    result: dict[str, Any] | None = None
+    record: Record | None = None
     error: str = ""
     detail: str = ""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
+from sffa.record import Record
 from sffa.study.configuration import Run
 from sffa.study.executors.contract import Outcome
 from sffa.study.executors.worker import work
@@ -38,6 +39,11 @@ class Local:
     def slots(self) -> int:
         """Return the number of workers."""
         return self.workers
+
+    def pids(self, *, busy: bool = False) -> list[int]:
+        """Return the process numbers of the workers, or of those that do a run."""
+        kept = [worker for worker in self._crew if worker.run is not None or not busy]
+        return [worker.process.pid for worker in kept if worker.process.pid is not None]
 
     def start(self, run: Run) -> None:
         """Hand the run to an idle worker, or to a new one."""
@@ -72,7 +78,9 @@ class Local:
         except (EOFError, OSError):
             outcome = self._death(worker, worker.run)
         else:
-            outcome = Outcome(worker.run, **answer)
+            given = answer.pop("record", None)
+            record = None if given is None else Record.from_json(given)
+            outcome = Outcome(worker.run, record, **answer)
         worker.run = None
         return outcome
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from sffa.environment import cores
 from sffa.study.configuration import Run
 from sffa.study.execute import execute
 from sffa.study.executors.contract import Outcome, described
-from sffa.study.threads import cores, limit
+from sffa.study.threads import limit
 
 
 class Serial:

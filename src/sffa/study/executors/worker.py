@@ -14,7 +14,7 @@ from sffa.study.executors.contract import described
 def work(pipe: Connection, threads: int) -> None:
     """Do the runs that come through the pipe until it closes, or until the parent is gone."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    from sffa.study.environment import describe
+    from sffa.environment import describe
     from sffa.study.execute import execute_text
 
     describe()  # notes the commit while it is the one that was imported
@@ -25,7 +25,7 @@ def work(pipe: Connection, threads: int) -> None:
             return
         answer: dict[str, object]
         try:
-            answer = {"result": json.loads(execute_text(text, threads))}
+            answer = {"record": json.loads(execute_text(text, threads))}
         except Exception as error:
             line, detail = described(error)
             answer = {"error": line, "detail": detail}

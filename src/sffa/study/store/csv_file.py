@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sffa.files import write_text
+from sffa.record import COLUMNS, INTEGERS, REALS, SCHEMA, Record, Value
 from sffa.study.errors import StudyError
-from sffa.study.record import COLUMNS, INTEGERS, REALS, SCHEMA, Cell, Record
+from sffa.study.upgrade import READABLE, from_cells, present_columns
 
 _LONGEST = 2**24
 _STALE = 600.0
 
 
 def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
-    """Write records, whole or not at all, and give how many; numbers read back as they were."""
+    """Write records, whole or not at all, and return how many; numbers read back as they were."""
     rows = [record.cells() for record in records]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -51,7 +52,7 @@ def import_csv(path: str | os.PathLike[str]) -> list[Record]:
 
 
 def _check_header(path: str | os.PathLike[str], names: list[str]) -> None:
-    missing = [name for name in COLUMNS if name not in names]
+    missing = [name for name in COLUMNS if name not in present_columns(dict.fromkeys(names))]
     if missing:
         raise StudyError(
             f"{path} is not a CSV of a study that this version reads (format {SCHEMA}): "
@@ -60,7 +61,7 @@ def _check_header(path: str | os.PathLike[str], names: list[str]) -> None:
 
 
 def _record(path: str | os.PathLike[str], line: int, row: dict[str, str]) -> Record:
-    if row["schema"] != str(SCHEMA):
+    if row["schema"] not in map(str, READABLE):
         raise StudyError(
             f"{path}, line {line}: format {row['schema'] or '?'} (written by sffa "
             f"{row['version'] or '?'}), this version reads format {SCHEMA}; use that version of "
@@ -69,17 +70,18 @@ def _record(path: str | os.PathLike[str], line: int, row: dict[str, str]) -> Rec
     try:
         if row["status"] not in ("done", "failed"):
             raise ValueError(f"status '{row['status']}'")
-        return Record.from_cells({name: _read(name, row[name]) for name in COLUMNS})
-    except (ValueError, TypeError, StudyError) as error:
+        texts = present_columns(row)
+        return from_cells({name: _read(name, texts[name]) for name in COLUMNS})
+    except (ValueError, TypeError) as error:
         raise StudyError(f"{path}, line {line}: not a record: {error}") from error
 
 
-def _written(value: Cell) -> str:
+def _written(value: Value) -> str:
     """Write a cell; of a number the shortest text that reads back as the same number."""
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
-def _read(name: str, text: str | None) -> Cell:
+def _read(name: str, text: str | None) -> Value:
     if not text:
         return None
     return int(text) if name in INTEGERS else float(text) if name in REALS else text

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sffa.study.errors import StudyError
-from sffa.study.record import COLUMNS, Cell, Record
+from sffa.record import COLUMNS, Record, Value
 from sffa.study.store.schema import digest
 from sffa.study.store.sqlite_file import translate_errors
+from sffa.study.upgrade import from_cells, present_columns
 
 _COMPANIONS = ("-wal", "-shm", "")
 # Row numbers to try beyond the last one that could be read, when their count cannot.
@@ -38,7 +38,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename the store and its log beside their place and give the new name.
+    """Rename the store and its log beside their place and return the new name.
 
     The log goes first: a log without its file is harmless, but beside a new file it is not.
     """
@@ -89,14 +89,13 @@ def _row(db: sqlite3.Connection, row: int) -> Record | None:
         return None
     if values is None:
         return None
-    cells: dict[str, Cell] = dict(
-        zip((column[0] for column in cursor.description), values, strict=True)
-    )
+    names = (column[0] for column in cursor.description)
+    cells: dict[str, Value] = present_columns(dict(zip(names, values, strict=True)))
     if cells.get("status") not in ("done", "failed"):
         return None
     try:
         if digest([cells[name] for name in COLUMNS]) != cells["digest"]:
             return None
-        return Record.from_cells(cells)
-    except (KeyError, TypeError, ValueError, StudyError):
+        return from_cells(cells)
+    except (KeyError, TypeError, ValueError):
         return None

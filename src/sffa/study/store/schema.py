@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from sffa.study.record import COLUMNS, INTEGERS, REALS, SCHEMA, Cell
+from sffa.record import COLUMNS, INTEGERS, REALS, SCHEMA, Value
 
 # "sffa" in ASCII: how a store is told from any other SQLite file.
 APPLICATION_ID = 0x73666661
@@ -46,6 +46,12 @@ CREATE TABLE events (
 )
 
 
-def digest(values: Sequence[Cell]) -> str:
+def columns_of(version: int) -> tuple[str, ...]:
+    """Return the columns of a finished run in a format, in the order of ``COLUMNS``."""
+    old = {"val_selected": "chosen"} if version == 1 else {}
+    return tuple(old.get(name, name) for name in COLUMNS)
+
+
+def digest(values: Sequence[Value]) -> str:
     """Return the checksum of a finished row: of its values in the order of ``COLUMNS``."""
     return hashlib.sha256(json.dumps(list(values)).encode()).hexdigest()

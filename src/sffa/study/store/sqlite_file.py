@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sffa.errors import DataError
 from sffa.study.errors import StoreError
-from sffa.study.record import COLUMNS
-from sffa.study.store.schema import APPLICATION_ID, TABLES, VERSION, digest
+from sffa.study.store import migrate
+from sffa.study.store.schema import APPLICATION_ID, TABLES, VERSION, columns_of, digest
+from sffa.study.upgrade import READABLE
 
 _PATIENCE = 60.0
 
@@ -66,6 +68,10 @@ def connect(path: Path) -> sqlite3.Connection:
                     for statement in TABLES:
                         db.execute(statement)
             inspect(db)
+            if migrate.is_due(db):
+                with transaction(db):
+                    inspect(db)
+                    migrate.migrate(db)
     except BaseException:
         db.close()
         raise
@@ -92,13 +98,25 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
                 if not _identify(db, path):
                     raise StoreError(f"{path} holds no study yet")
                 inspect(db)
-            return db
+                return _up_to_date(db)
         except BaseException as error:
             db.close()
             barred = isinstance(error.__cause__, sqlite3.OperationalError)
             if not barred or way is ways[-1]:
                 raise
     raise AssertionError("the last way returns or raises")
+
+
+def _up_to_date(db: sqlite3.Connection) -> sqlite3.Connection:
+    """Return the store, or a copy in memory that is migrated where the file is not to change."""
+    if not migrate.is_due(db):
+        return db
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    db.backup(copy)
+    db.close()
+    migrate.migrate(copy)
+    copy.execute("PRAGMA query_only = ON")
+    return copy
 
 
 @contextlib.contextmanager
@@ -119,8 +137,9 @@ def inspect(db: sqlite3.Connection) -> None:
     verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
         raise Unusable(str(verdict).splitlines()[-1])
+    columns = ", ".join(columns_of(_version(db)))
     for *values, kept in db.execute(
-        f"SELECT {', '.join(COLUMNS)}, digest FROM runs WHERE status IN ('done', 'failed')"
+        f"SELECT {columns}, digest FROM runs WHERE status IN ('done', 'failed')"
     ):
         if digest(values) != kept:
             raise Unusable("a record does not match its checksum")
@@ -138,17 +157,23 @@ def _identify(db: sqlite3.Connection, path: Path) -> bool:
         return False
     if kind != APPLICATION_ID:
         raise StoreError(f"{path} is an SQLite file of another program; name another with --store")
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version != VERSION:
+    version = _version(db)
+    if version not in READABLE:
         raise Unusable(f"it has format {version}, this version reads format {VERSION}")
     return True
 
 
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
 @contextlib.contextmanager
 def _unusable(path: Path) -> Iterator[None]:
-    """Tell damage from a place that does not let us in."""
+    """Raise `Unusable` for damage, and leave alone what bars the way."""
     try:
         yield
+    except DataError as error:
+        raise Unusable(str(error)) from error
     except sqlite3.DatabaseError as error:
         harmless = isinstance(error, sqlite3.OperationalError) and "no such" not in str(error)
         if harmless or not os.access(path, os.R_OK):

@@ -7,14 +7,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from sffa.study.configuration import Key, Run
+from sffa.environment import describe
+from sffa.record import COLUMNS, Key, Record
+from sffa.study.configuration import Run
 from sffa.study.errors import StoreError
-from sffa.study.record import COLUMNS, Record
 from sffa.study.store import recovery
 from sffa.study.store.owner import is_gone
 from sffa.study.store.schema import digest
@@ -39,7 +41,8 @@ class Store:
     Parameters
     ----------
     path
-        The file; it is made if absent. One that is damaged or of another version is renamed
+        The file; it is made if absent. One of an earlier format is brought up to date
+        in its place. One that is damaged, or of a later format, is renamed
         beside its place, what can be read is copied into a new one, and ``notice`` says so.
     readonly
         Only read: nothing is made, moved or written.
@@ -96,7 +99,7 @@ class Store:
             yield db
 
     def claim(self, runs: Iterable[Run], owner: str, lease: float = LEASE) -> Run | None:
-        """Take the first run that nobody has done, failed or holds, and give it.
+        """Take the first run that nobody has done, failed or holds, and return it.
 
         A claim whose lease is over, or whose owner is a process of this machine that is gone, is
         free again.
@@ -133,23 +136,21 @@ class Store:
         self._note(db, run.key, "claimed", owner)
 
     def renew(self, owner: str, lease: float = LEASE) -> int:
-        """Put off the end of all leases of an owner; give how many it still holds."""
+        """Put off the end of all leases of an owner; return how many it still holds."""
         with self._write() as db:
             return db.execute(RENEW, (time.time() + lease, owner)).rowcount
 
-    def finish(self, run: Run, owner: str, result: dict[str, object]) -> bool:
+    def finish(self, run: Run, owner: str, record: Record) -> bool:
         """Keep the record of a claimed run; False if the claim was lost to another meanwhile."""
         with self._write() as db:
             row = self._claimed(db, run.key, owner)
             if row is None:
                 self._note(db, run.key, "late", owner)
                 return False
-            record = Record.of(
-                result, status="done", attempts=row[0], started=row[1], finished=_now()
-            )
             if record.key != run.key:
                 raise StoreError(f"the record of {run} carries another configuration or seed")
-            self._put(db, record)
+            about: dict[str, Any] = {"attempts": row[0], "started": row[1], "finished": _now()}
+            self._put(db, replace(record, status="done", **about))
             self._note(db, run.key, "done", owner)
             return True
 
@@ -169,8 +170,6 @@ class Store:
             )
             if failures + 1 < tries:
                 return False
-            from sffa.study.environment import describe
-
             environment = describe()
             record = Record(
                 *run.cell,
@@ -207,7 +206,7 @@ class Store:
         )
 
     def release(self, owner: str) -> int:
-        """Return back all claims of an owner, as if they had not been made."""
+        """Release all claims of an owner, as if they had not been made."""
         with self._write() as db:
             held = db.execute(
                 "SELECT config_hash, seed FROM runs WHERE owner = ?", (owner,)
@@ -221,7 +220,7 @@ class Store:
             return len(held)
 
     def retry_failed(self, runs: Iterable[Run]) -> int:
-        """Let failed runs be tried again; give how many."""
+        """Let failed runs be tried again; return how many."""
         count = 0
         with self._write() as db:
             for run in runs:
@@ -233,7 +232,7 @@ class Store:
         return count
 
     def add(self, records: Iterable[Record]) -> int:
-        """Take in records from elsewhere; those done here stay. Give how many were new."""
+        """Take in records from elsewhere; those done here stay. Return how many were new."""
         count = 0
         with self._write() as db:
             for record in records:

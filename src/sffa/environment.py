@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from sffa._version import __version__
-from sffa.study.threads import cores
 
 _LIBRARIES = ("torch", "numpy", "numba", "scipy", "scikit-learn")
 
@@ -34,6 +33,13 @@ def _fixed() -> dict[str, Any]:
     }
 
 
+def cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _installed(name: str) -> str | None:
     try:
         return importlib.metadata.version(name)
@@ -43,7 +49,7 @@ def _installed(name: str) -> str | None:
 
 def _commit() -> str | None:
     """Return the commit the package was run from, with ``+`` if files differ; None if installed."""
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None
     git = ["git", "-C", os.fspath(root)]

@@ -1,0 +1,247 @@
+"""The outcome of a run, static or continual: the one form that is kept, carried and reported."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from sffa.errors import DataError
+
+Status = Literal["done", "failed"]
+Value = str | int | float | None
+
+# The version of the flat form. A new one is needed when a column changes its meaning.
+SCHEMA = 2
+
+METRICS = ("acc", "fgt", "fwt", "bwt", "best", "last", "val_selected")
+DETAILS = ("matrix", "curve", "per_class", "experiences")
+_NAMES = ("dataset", "scenario", "method", "algorithm", "seed")
+_ABOUT = ("attempts", "started", "finished", "error")
+COLUMNS = (
+    *_NAMES,
+    *METRICS,
+    *("seconds", "peak_memory_mb", "status", "version", "schema", "config_hash"),
+    *_ABOUT,
+    "config",
+    *DETAILS,
+    *("environment", "extra"),
+)
+INTEGERS = {"seed", "schema", "attempts"}
+REALS = {*METRICS, "seconds", "peak_memory_mb"}
+_JSON = {"config", *DETAILS, "environment", "extra"}
+# What the JSON form holds beside the details, which stand at its top as well.
+_PLACED = {
+    *(*_NAMES, *_ABOUT, "status", "metrics", "config", "environment"),
+    *("seconds", "peak_memory_mb", "version", "schema"),
+}
+_TIMES = {"seconds", "peak_memory_mb", "memory_mb"}
+
+
+class Key(NamedTuple):
+    """What a run is known by in a store."""
+
+    config_hash: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run that is over: what was asked, what came of it, where and when.
+
+    ``metrics`` are finite and in percent; ``details`` hold the accuracy matrix, the curve and the
+    like; ``started`` and ``finished`` are UTC in ISO 8601. Only a record that sffa did not write
+    may lack a seed.
+    """
+
+    dataset: str
+    scenario: str
+    method: str
+    algorithm: str
+    seed: int | None
+    config: dict[str, Any]
+    status: Status = "done"
+    metrics: dict[str, float] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    peak_memory_mb: float | None = None
+    version: str = ""
+    attempts: int = 1
+    started: str = ""
+    finished: str = ""
+    error: str | None = None
+
+    @cached_property
+    def config_hash(self) -> str:
+        """The hash of the configuration without its seed."""
+        return config_hash(self.config)
+
+    @property
+    def key(self) -> Key:
+        """The configuration's hash and the seed."""
+        if self.seed is None:
+            raise DataError(f"the record of {self} has no seed: a study cannot keep it")
+        return Key(self.config_hash, self.seed)
+
+    @property
+    def cell(self) -> tuple[str, str, str, str]:
+        """Dataset, scenario, method and algorithm."""
+        return self.dataset, self.scenario, self.method, self.algorithm
+
+    @property
+    def static(self) -> bool:
+        """Whether all classes came at once."""
+        return self.scenario == "static"
+
+    @property
+    def done(self) -> bool:
+        """Whether the run came to its end, with a number to show."""
+        return self.status == "done" and bool(self.metrics)
+
+    def __str__(self) -> str:
+        return " ".join((*self.cell, f"seed {'?' if self.seed is None else self.seed}"))
+
+    def outcome(self) -> dict[str, Any]:
+        """Return what must be the same whoever computed it and when: all but times and places."""
+        parts = (self.cell, self.seed, self.status, self.error)
+        content = {"metrics": self.metrics, "details": self.details, "config": self.config}
+        return {"parts": parts, **_without_times(content)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form, which ``--json`` prints and ``runs/*.json`` holds."""
+        return {
+            **{name: getattr(self, name) for name in (*_NAMES, "status", "metrics")},
+            **self.details,
+            **{name: getattr(self, name) for name in ("config", "seconds", "peak_memory_mb")},
+            **{name: getattr(self, name) for name in (*_ABOUT, "version", "environment")},
+            "schema": SCHEMA,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Record:
+        """Read the JSON form, also one that another program wrote.
+
+        What is missing is taken from the configuration, or else unknown; what is no number is no
+        metric.
+
+        >>> Record.from_json({"dataset": "mnist", "status": "failed", "seed": 0}).done
+        False
+        """
+        if not isinstance(given, Mapping):
+            raise DataError(f"a record is a JSON object, got {str(given)[:40]!r}")
+        config, environment = _mapping(given, "config"), _mapping(given, "environment")
+        about = {**config, **{name: value for name, value in given.items() if value is not None}}
+        scenario = str(about.get("scenario") or "static")
+        seed, attempts = number(about.get("seed")), number(given.get("attempts"))
+        return cls(
+            dataset=str(about.get("dataset") or "unknown"),
+            scenario=scenario,
+            method=str(about.get("method") or ("" if scenario == "static" else "naive")),
+            algorithm=str(about.get("algorithm") or "unknown"),
+            seed=None if seed is None else int(seed),
+            config=config,
+            status="done" if str(given.get("status", "done")) == "done" else "failed",
+            metrics=finite(_mapping(given, "metrics")),
+            details={n: v for n, v in given.items() if n not in _PLACED and v is not None},
+            environment=environment,
+            seconds=number(given.get("seconds")),
+            peak_memory_mb=number(given.get("peak_memory_mb")),
+            version=str(given.get("version") or environment.get("version", "")),
+            attempts=1 if attempts is None else int(attempts),
+            started=str(given.get("started") or ""),
+            finished=str(given.get("finished") or ""),
+            error=str(given["error"]) if given.get("error") else None,
+        )
+
+    def cells(self) -> dict[str, Value]:
+        """Return the flat form: a value for each of ``COLUMNS``, JSON where it is structured."""
+        extra = {
+            "metrics": {n: v for n, v in self.metrics.items() if n not in METRICS},
+            "details": {n: v for n, v in self.details.items() if n not in DETAILS},
+        }
+        structured = {
+            "config": self.config,
+            **{name: self.details.get(name) for name in DETAILS},
+            "environment": self.environment or None,
+            "extra": {n: v for n, v in extra.items() if v} or None,
+        }
+        flat: dict[str, Value] = {
+            name: None if value is None else canonical(value) for name, value in structured.items()
+        }
+        flat |= {name: number(self.metrics.get(name)) for name in METRICS}
+        flat |= {"schema": SCHEMA, "config_hash": self.key.config_hash}
+        for name in COLUMNS:
+            if name not in flat:
+                value = getattr(self, name)
+                flat[name] = number(value) if name in REALS else value
+        return {name: flat[name] for name in COLUMNS}
+
+    @classmethod
+    def from_cells(cls, cells: Mapping[str, Value]) -> Record:
+        """Read the flat form back."""
+        read: dict[str, Any] = {
+            name: None if cells[name] is None else json.loads(str(cells[name])) for name in _JSON
+        }
+        extra = read.pop("extra") or {}
+        if not isinstance(read["config"], dict) or not isinstance(cells["seed"], int):
+            raise DataError("it has no configuration, or no seed")
+        metrics = {n: cells[n] for n in METRICS if cells[n] is not None} | extra.get("metrics", {})
+        details = {n: value for n in DETAILS if (value := read.pop(n)) is not None}
+        plain: dict[str, Any] = {
+            name: cells[name]
+            for name in COLUMNS
+            if name not in (*METRICS, *_JSON, "schema", "config_hash")
+        }
+        read["environment"] = read["environment"] or {}
+        for name in ("version", "started", "finished"):
+            plain[name] = plain[name] or ""
+        merged = {**details, **extra.get("details", {})}
+        record = cls(metrics=metrics, details=merged, **plain, **read)
+        if record.config_hash != cells["config_hash"]:
+            raise DataError(f"the configuration of {record} does not match its hash")
+        return record
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in the one way that hashing needs: sorted keys, no spaces.
+
+    >>> canonical({"b": 1, "a": (0.1, None)})
+    '{"a":[0.1,null],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def config_hash(values: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a configuration without its seed, as 64 hexadecimal digits."""
+    rest = {name: value for name, value in values.items() if name != "seed"}
+    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, or None for whatever is none: SQLite and JSON have no NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def finite(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Return those metrics that are numbers."""
+    return {str(n): v for n, given in metrics.items() if (v := number(given)) is not None}
+
+
+def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = given.get(name)
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {n: _without_times(v) for n, v in value.items() if n not in _TIMES}
+    if isinstance(value, list | tuple):
+        return [_without_times(item) for item in value]
+    return value
