@@ -17,6 +17,7 @@ from sffa.data.dataset import (
     moments,
 )
 from sffa.errors import DataError
+from sffa.splits import hold_out
 
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
@@ -67,17 +68,13 @@ def from_arrays(
 
 def split(everything: Split, name: str) -> tuple[Split, Split]:
     """Put a fifth of each class aside for testing, the same fifth each time."""
-    generator = np.random.default_rng(SPLIT_SEED)
-    aside = np.zeros(len(everything), bool)
-    for label in np.unique(everything.y):
-        members = generator.permutation(np.flatnonzero(everything.y == label))
-        aside[members[: min(round(TEST_SHARE * len(members)), len(members) - 1)]] = True
-    if not aside.any():
+    kept, aside = hold_out(everything.y, TEST_SHARE, np.random.default_rng(SPLIT_SEED))
+    if not len(aside):
         raise DataError(
             f"{name}: {len(everything)} examples are too few to put some aside for testing; "
             "give test examples too"
         )
-    return everything.subset(~aside), everything.subset(aside)
+    return everything.subset(kept), everything.subset(aside)
 
 
 def _pixels(values: Any, what: str) -> Array:
