@@ -175,7 +175,7 @@ def test_frames_tensors_and_objects_are_read_as_arrays(x, y):
         ((X[:, 0, 0], Y), "reshape(-1, 1)"),
         ((X.astype("datetime64[s]"), Y), "must be numbers of one size, got datetime64[s]"),
         ((X.astype(complex), Y), "got complex128"),
-        ((Frame(np.array([[1, "a"], [2, None]], object)), [0, 1]), "example 0 is a str"),
+        ((Frame(np.array([[1, "a"], [2, 3]], object)), [0, 1]), "example 0 is a str"),
         (([[1.0, None], [2.0, 3.0]] * 10, Y), "example 0 is missing: None"),
         ((X, [*WORDS[:-1], None]), "example 19 is missing: None"),
         ((X, [*WORDS[:-1], float("nan")]), "example 19 is a float among text"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 import warnings
 import zlib
 from pathlib import Path
@@ -124,8 +125,11 @@ def test_a_folder_deeper_than_the_stack_is_read(tmp_path: Path, monkeypatch):
         os.mkdir("d")
         os.chdir("d")
     os.chdir(tmp_path)
-    with pytest.raises(DataError, match="an empty folder"):
-        image_files(tmp_path)
+    try:
+        with pytest.raises(DataError, match="an empty folder"):
+            image_files(tmp_path)
+    finally:
+        subprocess.run(["rm", "-rf", "d"], check=True)
 
 
 def test_no_images_at_all_are_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from typing import Any
 
 from sffa.errors import ConfigurationError, DataError
@@ -38,4 +39,15 @@ def check_size(size: int, stored: int, where: Any) -> None:
         raise DataError(
             f"{where}: unpacks to {size:,} bytes from {stored:,}, more than the limit of "
             f"{limit:,}; if you trust it, set {VARIABLE} to a larger number of bytes"
+        )
+
+
+def check_zip_member(info: zipfile.ZipInfo, where: Any) -> None:
+    """Raise unless a member can be read with a bounded decompressor and without a password."""
+    if info.flag_bits & 1:
+        raise DataError(f"{where}: {info.filename[:80]!r} is encrypted; store it in the clear")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise DataError(
+            f"{where}: {info.filename[:80]!r} is compressed in a way that is not read here "
+            f"(zip method {info.compress_type}); expected stored or deflated"
         )

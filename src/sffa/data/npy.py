@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from sffa.data.dataset import Array
-from sffa.data.limits import check_size
+from sffa.data.limits import check_size, check_zip_member
 from sffa.errors import DataError, SFFAError
 from sffa.files import PathLike, reading
 
@@ -125,8 +125,7 @@ def _infos(archive: zipfile.ZipFile, path: PathLike) -> dict[str, zipfile.ZipInf
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: PathLike) -> Array:
     where = f"{path}: {_short(info.filename)}"
-    if info.flag_bits & 1:
-        raise DataError(f"{where} is encrypted; store it in the clear")
+    check_zip_member(info, path)
     with archive.open(info) as stream:
         return _read(stream, info.file_size, where)
 
