@@ -112,9 +112,14 @@ def test_only_a_regular_file_is_replaced(tmp_path: Path, monkeypatch, make, says
 
 def test_what_comes_to_stand_there_meanwhile_is_not_replaced(tmp_path: Path):
     target = tmp_path / "out.txt"
-    with pytest.raises(OutputError, match="named pipe"), replacing(target) as temporary:
-        temporary.write_text("new")
-        os.mkfifo(target)
+
+    def write() -> None:
+        with replacing(target) as temporary:
+            temporary.write_text("new")
+            os.mkfifo(target)
+
+    with pytest.raises(OutputError, match="named pipe"):
+        write()
     assert target.is_fifo()
     assert list(tmp_path.iterdir()) == [target]
 
@@ -175,3 +180,12 @@ def test_a_named_pipe_is_refused_to_a_reader_and_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="is a named pipe"), reading(tmp_path / "pipe"):
         pass
+
+
+def test_asking_for_more_than_a_file_holds_allocates_no_more(tmp_path: Path):
+    (tmp_path / "small").write_bytes(b"abc")
+    with reading(tmp_path / "small") as file:
+        assert file.read(1) == b"a"
+        assert file.read(1 << 50) == b"bc"
+        file.seek(1)
+        assert file.read() == b"bc"

@@ -45,7 +45,8 @@ for old, new in moved.MODULES.items():
         warnings.simplefilter("always")
         found = importlib.import_module(old)
         importlib.import_module(old)
-    ours = [str(one.message) for one in told if one.category is FutureWarning and "sffa" in str(one.message)]
+    messages = [str(one.message) for one in told if one.category is FutureWarning]
+    ours = [message for message in messages if "sffa" in message]
     if found is not importlib.import_module(new) or found.__name__ != new:
         wrong.append(old)
     if found.__spec__.name != new or len(ours) > 1:

@@ -41,9 +41,7 @@ MODULES = {
         "sffa.continual.strategies",
         "agem buffer episodes ewc gem joint mas naive quadratic replay si",
     ),
-    **_within(
-        "sffa.data", "sffa.data", "own=arrays own_files=array_files own_images=image_folder"
-    ),
+    **_within("sffa.data", "sffa.data", "own=arrays own_files=array_files own_images=image_folder"),
     **_within(
         "sffa.report",
         "sffa.report",
@@ -55,7 +53,7 @@ MODULES = {
         "csv_file heartbeat owner schema sqlite_file salvage=recovery",
     ),
 }
-"""Old name of each module that has moved, and its new one; ``sffa.study.store`` is a package now."""
+"""Old and new name of each module that has moved; ``sffa.study.store`` is a package now."""
 
 NAMES = {
     "sffa.adapters.lifelong": {"Lifelong": "Incremental"},

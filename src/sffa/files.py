@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 import secrets
 import socket
@@ -100,7 +101,8 @@ def destination(path: PathLike) -> Path:
 def reading(path: PathLike, error: type[SFFAError] = DataError) -> Iterator[BinaryIO]:
     """Open a regular file to read bytes; whatever else stands there is an ``error``, at once.
 
-    A named pipe is refused and not waited for.
+    A named pipe is refused and not waited for. Reading more than the file holds allocates no
+    more than it holds.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -112,8 +114,16 @@ def reading(path: PathLike, error: type[SFFAError] = DataError) -> Iterator[Bina
     if not stat.S_ISREG(mode):
         os.close(handle)
         raise error(f"{path}: cannot be read (is {kind_of(mode)}; expected a regular file)")
-    with os.fdopen(handle, "rb") as file:
+    with _Clipped(io.FileIO(handle)) as file:
         yield file
+
+
+class _Clipped(io.BufferedReader):
+    """A file of which no more is asked than it holds: asking allocates, whatever then comes."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
+        return super().read(left if size is None or size < 0 else min(size, left))
 
 
 def kind_of(mode: int) -> str:

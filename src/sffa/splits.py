@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def hold_out(y: Any, amount: float, rng: np.random.Generator) -> tuple[Index, In
     (2, 3)
     """
     labels = np.asarray(y)
-    if isinstance(amount, Integral):
+    if isinstance(amount, int | np.integer):
         if not 0 < amount < len(labels):
             raise ConfigurationError(
                 f"cannot hold out {amount} of {len(labels)} examples; "

@@ -116,7 +116,9 @@ def _labels(values: Any, what: str) -> Array:
     if y.ndim == 1 and y.dtype.kind == "f":
         wrong = ~np.isfinite(y)
         if wrong.any():
-            raise DataError(f"{what} label of example {int(np.argmax(wrong))} is missing: {y[wrong][0]}")
+            raise DataError(
+                f"{what} label of example {int(np.argmax(wrong))} is missing: {y[wrong][0]}"
+            )
         if (y == np.floor(y)).all():  # whole numbers, as CSV files give them
             if (np.abs(y) >= 2.0**63).any():
                 raise DataError(f"{what} labels are too large, up to {np.abs(y).max():g}")

@@ -21,7 +21,11 @@ def allowance(stored: int) -> int:
     A hundred times as many, at least 256 MiB and at most 4 GiB; the environment variable
     ``SFFA_MAX_BYTES`` replaces this rule by one number.
 
-    >>> allowance(1000) == 256 << 20, allowance(10 << 20) == 1000 << 20, allowance(1 << 40) == 4 << 30
+    >>> (
+    ...     allowance(1000) == 256 << 20,
+    ...     allowance(10 << 20) == 1000 << 20,
+    ...     allowance(1 << 40) == 4 << 30,
+    ... )
     (True, True, True)
     """
     told = os.environ.get(VARIABLE)

@@ -135,7 +135,7 @@ def _read(stream: IO[bytes], size: int, where: str) -> Array:
     header = read_header(stream, where)
     _exact(header, size - header.start, where)
     values = np.empty(header.size, np.uint8)
-    filled, view = 0, memoryview(values)
+    filled, view = 0, values.data
     while filled < header.size:
         part = stream.read(min(_CHUNK, header.size - filled))
         if not part:

@@ -145,18 +145,22 @@ def _tar_members(
     left = set(wanted)
     with tarfile.open(fileobj=unpacked(source, stored, archive.name), mode="r:") as tar:
         while left and (member := tar.next()) is not None:
-            tar.members = []  # what is passed over need not be remembered
+            tar.members = []  # type: ignore[attr-defined]  # half a million of them take memory
             name = member.name.rpartition("/")[2]
             if name not in left or not member.isfile():
                 continue
             left.remove(name)
             _check_size(archive, name, member.size, stored)
-            content = tar.extractfile(member)
-            if content is not None:
-                blob = b"".join(iter(lambda: content.read(_CHUNK), b""))
-                if len(blob) != member.size:
-                    raise DataError(f"{archive.name}: {name} is truncated")
-                yield name, blob
+            blob = _content(tar, member)
+            if len(blob) != member.size:
+                raise DataError(f"{archive.name}: {name} is truncated")
+            yield name, blob
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Return what a regular member holds, read in pieces."""
+    content = tar.extractfile(member)
+    return b"" if content is None else b"".join(iter(lambda: content.read(_CHUNK), b""))
 
 
 def _check_size(archive: Path, name: str, size: int, stored: int) -> None:
