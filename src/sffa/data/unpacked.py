@@ -23,12 +23,12 @@ def unpacked(source: IO[bytes], stored: int, where: str) -> IO[bytes]:
     if magic[:2] == b"\x1f\x8b":
         stream = gzip.GzipFile(fileobj=source, mode="rb")
     elif magic[:3] == b"BZh":
-        stream = bz2.BZ2File(source)  # noqa: SIM115
+        stream = bz2.BZ2File(source)
     elif magic == b"\xfd7zXZ\x00":
         # The header says how much memory the decoder takes; it is asked with a limit first.
         lzma.LZMADecompressor(memlimit=_XZ_MEMORY).decompress(source.read(4096), max_length=1)
         source.seek(0)
-        stream = lzma.LZMAFile(source)
+        stream = lzma.LZMAFile(source)  # noqa: SIM115
     return cast(IO[bytes], _Bounded(stream, allowance(stored), where))
 
 
