@@ -161,6 +161,7 @@ MASKED = np.ma.masked_array(X, X > 250)
         (X, WORDS),
         (X, np.where(Y, 2**63 + 5, 3).astype(np.uint64)),
         (X, np.where(Y, 3, -(2**62))),
+        (X, Y.astype(np.float16)),
     ],
 )
 def test_frames_tensors_and_objects_are_read_as_arrays(x, y):

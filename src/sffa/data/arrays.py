@@ -114,6 +114,7 @@ def _labels(values: Any, what: str) -> Array:
     """Return labels as an array of integers or strings."""
     y = plain(values, f"{what} labels", text=True)
     if y.ndim == 1 and y.dtype.kind == "f":
+        y = y.astype(np.float64) if y.dtype.itemsize < 8 else y
         wrong = ~np.isfinite(y)
         if wrong.any():
             raise DataError(

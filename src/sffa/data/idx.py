@@ -21,7 +21,7 @@ from sffa.files import PathLike, reading, write_bytes
 TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 _GZ_MAGIC = b"\x1f\x8b"
-_CHUNK = 1 << 15
+_SMALLEST, _LARGEST = 1 << 14, 1 << 22
 
 
 def is_gz(blob: bytes) -> bool:
@@ -45,9 +45,11 @@ def inflate(blob: bytes, where: str, *, limit: int | None = None) -> bytes:
             if blob.count(0, start) != rest:
                 raise DataError(f"{where}: {rest} bytes that are not gzip follow the gz data")
             break
-        stream = zlib.decompressobj(wbits=31)
+        # Pieces grow within a member: of a short one little is fed, and copied, in vain.
+        stream, piece = zlib.decompressobj(wbits=31), _SMALLEST
         while not stream.eof and start < len(blob):
-            fed = blob[start : start + _CHUNK]
+            fed = blob[start : start + piece]
+            piece = min(2 * piece, _LARGEST)
             try:
                 part = stream.decompress(fed, limit - size + 1)
             except zlib.error as error:
