@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from sffa.files import replacing, write_text
+from sffa.errors import DataError, OutputError
+from sffa.files import reading, replacing, write_bytes, write_text
 
 
 def test_a_file_appears_under_its_name_only_when_it_is_complete(tmp_path: Path):
@@ -61,3 +65,127 @@ def test_writers_of_the_same_file_do_not_meet(tmp_path: Path):
 def test_text_is_utf8_wherever_it_is_written(tmp_path: Path):
     write_text(tmp_path / "out.txt", "‖h‖² → α")
     assert (tmp_path / "out.txt").read_bytes().decode("utf-8") == "‖h‖² → α"
+
+
+def test_a_symbolic_link_stays_and_the_file_it_leads_to_is_written(tmp_path: Path):
+    target, link = tmp_path / "there" / "out.txt", tmp_path / "link"
+    link.symlink_to(target)
+    write_text(link, "dangling until now")
+    assert link.is_symlink()
+    assert target.read_text() == "dangling until now"
+    write_bytes(link, b"again")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"again"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.with_name("other"))
+    path.with_name("other").symlink_to(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(path))
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (Path.mkdir, "is a directory"),
+        (os.mkfifo, "is a named pipe"),
+        (_socket, "is a socket"),
+        (_loop, "symbolic links"),
+        (lambda path: path.symlink_to("/dev/null"), "is a character device"),
+    ],
+)
+def test_only_a_regular_file_is_replaced(tmp_path: Path, monkeypatch, make, says: str):
+    monkeypatch.chdir(tmp_path)
+    target = Path("out.txt")
+    make(target)
+    before = sorted(os.listdir()), os.lstat(target).st_ino, os.lstat("/dev/null").st_ino
+    with pytest.raises(OutputError, match=says) as raised:
+        write_text(target, "new")
+    assert "\n" not in str(raised.value)
+    assert before == (sorted(os.listdir()), os.lstat(target).st_ino, os.lstat("/dev/null").st_ino)
+
+
+def test_what_comes_to_stand_there_meanwhile_is_not_replaced(tmp_path: Path):
+    target = tmp_path / "out.txt"
+
+    def write() -> None:
+        with replacing(target) as temporary:
+            temporary.write_text("new")
+            os.mkfifo(target)
+
+    with pytest.raises(OutputError, match="named pipe"):
+        write()
+    assert target.is_fifo()
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_path_below_a_file_is_one_line(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_text(tmp_path / "file" / "out.txt", "new")
+
+
+def test_a_file_keeps_its_permissions(tmp_path: Path):
+    target = tmp_path / "secret"
+    target.write_text("old")
+    target.chmod(0o600)
+    write_text(target, "new")
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path):
+    write_text(tmp_path / ("n" * 255), "whole")
+    assert (tmp_path / ("n" * 255)).read_text() == "whole"
+
+
+KILLED = """
+import os, signal, sys
+from sffa.errors import DataError, OutputError
+from sffa.files import reading, replacing, write_bytes, write_text
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path: Path):
+    target = tmp_path / "out.txt"
+    subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    write_text(tmp_path / "out.txt.other", "another name")
+    write_text(tmp_path / "out", "another name")
+    assert len(list(tmp_path.iterdir())) == 3
+    write_text(target, "whole")
+    assert sorted(os.listdir(tmp_path)) == ["out", "out.txt", "out.txt.other"]
+
+
+def test_what_a_living_or_distant_writer_is_writing_is_left_alone(tmp_path: Path):
+    distant, old = tmp_path / ".out.txt.00000000-1-ab.tmp", tmp_path / ".out.txt.00000000-1-cd.tmp"
+    distant.touch()
+    old.touch()
+    os.utime(old, (0, 0))
+    with replacing(tmp_path / "out.txt") as mine:
+        write_text(tmp_path / "out.txt", "meanwhile")
+        assert mine.exists()
+    assert distant.exists()
+    assert not old.exists()
+
+
+def test_a_named_pipe_is_refused_to_a_reader_and_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="is a named pipe"), reading(tmp_path / "pipe"):
+        pass
+
+
+def test_asking_for_more_than_a_file_holds_allocates_no_more(tmp_path: Path):
+    (tmp_path / "small").write_bytes(b"abc")
+    with reading(tmp_path / "small") as file:
+        assert file.read(1) == b"a"
+        assert file.read(1 << 50) == b"bc"
+        file.seek(1)
+        assert file.read() == b"bc"

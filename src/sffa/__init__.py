@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sffa import _moved
 from sffa._version import __version__
 from sffa.core import Backprop, Network, Trainer, load
 from sffa.errors import SFFAError
@@ -19,6 +20,8 @@ __all__ = [
     "__version__",
     "load",
 ]
+
+_moved.install()
 
 
 def __getattr__(name: str) -> Any:

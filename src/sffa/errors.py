@@ -19,6 +19,10 @@ class DownloadError(SFFAError, OSError):
     """A dataset that no source could deliver."""
 
 
+class OutputError(SFFAError, OSError):
+    """A path that cannot be written: a directory, a device or a loop of links stands there."""
+
+
 class ModelFileError(SFFAError, ValueError):
     """A model file that is damaged, foreign or of a newer format."""
 

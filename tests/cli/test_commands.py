@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 from tests.cli.conftest import Run
 
-from sffa.cli.train import _Run
-from sffa.core import Epoch, load
+from sffa.cli.train import Training
+from sffa.core import Epoch, Progress, load
 from sffa.data import load as load_data
 
 TINY = ("--hidden", "40,40", "--set", "k=5", "--batch-size", 256)
@@ -23,7 +23,10 @@ def test_train_writes_model_metrics_and_curve(sffa: Run) -> None:
     assert done.code == 0
     assert load("model.safetensors").config.hidden == (40, 40)
     assert json.loads(Path("model.metrics.json").read_text())["metrics"] == summary["metrics"]
-    assert [epoch["number"] for epoch in summary["epochs"]] == [1, 2]
+    assert [epoch["epoch"] for epoch in summary["curve"]] == [1, 2]
+    assert summary["environment"]["version"]
+    [kept] = Path("runs").glob("digits-static-all-sffa-0-*.json")
+    assert json.loads(kept.read_text())["metrics"] == summary["metrics"]
     with Image.open("model.curve.png") as picture:
         assert picture.width > 400
 
@@ -36,14 +39,15 @@ def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
     settings = (*TINY, "--schedule", schedule, "--epochs", 2)
     sffa("train", *settings, "--out", "whole.safetensors")
 
-    class Interrupted(_Run):
-        def on_epoch(self, epoch: Epoch) -> None:
-            super().on_epoch(epoch)
-            if epoch.number == cut:
-                raise KeyboardInterrupt
+    whole_epoch = Training.on_epoch_end
+
+    def interrupted(self: Training, progress: Progress, epoch: Epoch) -> None:
+        whole_epoch(self, progress, epoch)
+        if epoch.number == cut:
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("sffa.cli.train._Run", Interrupted)
+        patch.setattr(Training, "on_epoch_end", interrupted)
         assert sffa("train", *settings, "--out", "part.safetensors").code == 130
     done = sffa("train", "--resume", "part.safetensors")
     if (schedule, cut) == ("online", 2):
@@ -116,8 +120,8 @@ def test_predict_turns_colour_pictures_to_gray_for_a_gray_model(sffa: Run, model
 
 def test_set_reaches_every_field_of_the_network(sffa: Run) -> None:
     done = sffa("train", *TINY, "--epochs", 1, "--set", "gate=disjoint", "--set", "k=2", "--json")
-    config = json.loads(done.out)["config"]
-    assert (config["gate"], config["k"], config["planned_classes"]) == ("disjoint", 2, 10)
+    assert json.loads(done.out)["config"]["network"] == {"gate": "disjoint", "k": 2}
+    assert load("model.safetensors").config.planned_classes == 10
 
 
 def test_every_option_of_every_command_has_help_with_its_default(sffa: Run) -> None:

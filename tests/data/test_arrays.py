@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+import torch
+from scipy import sparse
 
 from sffa.data import from_arrays
 from sffa.errors import DataError
@@ -129,3 +133,79 @@ def test_examples_that_cannot_be_used_are_refused_in_one_line(arguments, says):
         from_arrays(*arguments)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+class Frame:
+    """What a data frame or a series is to us."""
+
+    def __init__(self, values: object) -> None:
+        self.values = np.asarray(values)
+
+    def to_numpy(self) -> np.ndarray:
+        return self.values
+
+
+WORDS = ["cat", "dog"] * 10
+MASKED = np.ma.masked_array(X, X > 250)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (Frame(X), Frame(Y)),
+        (Frame(X.astype(object)), Frame(Y.astype(object))),
+        (torch.from_numpy(X), torch.from_numpy(Y)),
+        (torch.from_numpy(X).float().requires_grad_(), torch.from_numpy(Y).to(torch.int16)),
+        (torch.from_numpy(X // 2 * 2).to(torch.bfloat16), Y),
+        (X, Frame(np.array(WORDS, object))),
+        (X, WORDS),
+        (X, np.where(Y, 2**63 + 5, 3).astype(np.uint64)),
+        (X, np.where(Y, 3, -(2**62))),
+        (X, Y.astype(np.float16)),
+    ],
+)
+def test_frames_tensors_and_objects_are_read_as_arrays(x, y):
+    data = from_arrays(x, y, x, y)
+    assert data.shape == (4, 5)
+    np.testing.assert_array_equal(data.train.y, Y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((X[:, 0, 0], Y), "reshape(-1, 1)"),
+        ((X.astype("datetime64[s]"), Y), "must be numbers of one size, got datetime64[s]"),
+        ((X.astype(complex), Y), "got complex128"),
+        ((Frame(np.array([[1, "a"], [2, 3]], object)), [0, 1]), "example 0 is a str"),
+        (([[1.0, None], [2.0, 3.0]] * 10, Y), "example 0 is missing: None"),
+        ((X, [*WORDS[:-1], None]), "example 19 is missing: None"),
+        ((X, [*WORDS[:-1], float("nan")]), "example 19 is a float among text"),
+        ((X, [*WORDS[:-1], 3]), "example 19 is a int among text"),
+        ((X, np.where(np.arange(20) == 4, np.nan, Y)), "label of example 4 is missing: nan"),
+        ((X, Y * 1e300), "labels are too large"),
+        ((X, [2**70, 0] * 10), "too large"),
+        ((X, [[0], [0, 1]] * 10), "labels are not all of the same size"),
+        ((X, np.array([{}, []] * 10, object)), "labels"),
+        ((X, Y.astype("datetime64[D]")), "integers or strings, got datetime64[D]"),
+        ((X, [b"a", b"b"] * 10), "integers or strings, got |S1"),
+        ((X, []), "20 images but 0 labels"),
+        ((X, None), "labels"),
+        ((None, Y), "training images"),
+        (([], []), "(0,)"),
+        ((object(), Y), "training images"),
+        ((X, 3), "shape ()"),
+        ((MASKED, Y), "masked"),
+        ((sparse.csr_matrix(X.reshape(20, -1)), Y), "sparse"),
+        ((X, np.where(Y, 2**63 + 5, 1).astype(np.uint64), X, Y, ["a", "b"]), "label 92233"),
+        ((X, Y, X, Y, 7), "class names"),
+        ((X, WORDS, X, ["w" * 10_000] * 20), "out of range"),
+    ],
+)
+def test_odd_arrays_are_one_short_line(arguments, says):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DataError) as raised:
+            from_arrays(*arguments)
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 300

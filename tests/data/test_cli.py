@@ -35,7 +35,8 @@ def test_list_tells_what_is_here_and_how_it_is_verified(known: Path):
     assert list(before)[:2] == ["digits", "mnist"]
     assert before["digits"]["status"] == "present"
     assert before["toy"]["status"] == "absent"
-    assert before["cifar10"]["verified_by"] == "structure only, no sum is known"
+    assert before["cifar10"]["verified_by"] == "sha256"
+    assert "structure only (2 files)" in before["emnist-letters"]["verified_by"]
     assert (before["mnist"]["train"], before["mnist"]["shape"]) == (60_000, [28, 28])
     said("fetch", "toy")
     after = {item["name"]: item for item in json.loads(said("list", "--json"))}

@@ -235,7 +235,7 @@ def _subjects(
 ) -> Subjects:
     """Load the models and the test split of their dataset."""
     from sffa.analysis.latents import forward_forward
-    from sffa.cli.train import check_fits
+    from sffa.cli.models import check_fits
     from sffa.report.network_report import Subjects
 
     use_threads(threads)

@@ -11,8 +11,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from sffa.cli.models import check_fits, trained_on
 from sffa.cli.options import AsJson, DataDir, Device, Threads, use_device, use_threads
-from sffa.cli.train import check_fits, trained_on
 from sffa.core import accuracy, load
 from sffa.core.storage import read
 from sffa.data import load as load_data

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from sffa import kernels
 from sffa.data import Dataset
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, warn_renamed
 
 if TYPE_CHECKING:
     from sffa.integrations.tensorboard import Board as TensorBoard
@@ -43,6 +43,12 @@ Settings = Annotated[
 ]
 
 
+BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Examples a step.")]
+StepSize = Annotated[float, typer.Option("--lr", help="Step size of Adam.")]
+Hidden = Annotated[str, typer.Option("--hidden", help="Widths of the layers.")]
+Backend = Annotated[str, typer.Option("--backend", help="auto, torch or numba.")]
+OldBackend = Annotated[str | None, typer.Option("--kernels", hidden=True, help="Now --backend.")]
+Records = Annotated[Path, typer.Option("--records", help="Folder for the record of the run.")]
 Board = Annotated[
     Path | None,
     typer.Option(
@@ -76,6 +82,14 @@ def settings(given: list[str] | None) -> dict[str, Any]:
         except ValueError:
             values[key] = text
     return values
+
+
+def backend_of(backend: str, kernels: str | None) -> str:
+    """Return the backend asked for, also under its old name."""
+    if kernels is None:
+        return backend
+    warn_renamed("--kernels", "--backend")
+    return kernels
 
 
 def widths(text: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from sffa.core import Backprop, Network, load
 from sffa.core.storage import read
 from sffa.data import read_images
 from sffa.data.image_folder import image_files
+from sffa.data.npy import read_arrays
 from sffa.errors import DataError
 
 
@@ -96,14 +97,8 @@ def _examples(paths: list[Path], shape: tuple[int, ...]) -> tuple[list[str], np.
 
 
 def _arrays(path: Path) -> list[tuple[str, np.ndarray[Any, Any]]]:
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return [("", loaded)]
-        with loaded:
-            return [(f":{key}", loaded[key]) for key in loaded.files if key.startswith("x")]
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"{path} cannot be read as an array: {error}") from None
+    found = read_arrays(path, lambda key: key.startswith("x"))
+    return [(f":{key}" if key else "", array) for key, array in found.items()]
 
 
 def _fitting(

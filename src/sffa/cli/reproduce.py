@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -18,6 +15,7 @@ from rich.table import Table
 
 from sffa.cli.options import DataDir
 from sffa.cli.progress_view import LiveView, wide_console
+from sffa.cli.signals import terminable
 from sffa.data.directory import VARIABLE
 from sffa.errors import ConfigurationError
 from sffa.study import (
@@ -228,7 +226,7 @@ def _run(study: Study, store: Store, crew: _Crew) -> None:
         hands = make_executor(
             crew.executor, workers=crew.workers, threads=crew.threads, address=crew.address
         )
-        with _terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:
+        with terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:
             try:
                 Campaign(store, wanted, hands, on_change=view).go()
             except KeyboardInterrupt:
@@ -275,26 +273,6 @@ def _export(study: Study, store: Store, path: Path | None) -> None:
     target = path if path.suffix else path / f"{study.name}.csv"
     count = export_csv(target, store.records(study.runs()))
     _say(f"{count} records in {target}")
-
-
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """Treat a polite end (SIGTERM, a closed terminal) as Ctrl-C: claims are given back."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        names = []
-    before = {name: signal.getsignal(getattr(signal, name)) for name in names}
-
-    def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    for name in names:
-        signal.signal(getattr(signal, name), stop)
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
 
 
 def _foretell(study: Study, files: _Files, crew: _Crew) -> None:

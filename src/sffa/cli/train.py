@@ -1,25 +1,32 @@
-"""``sffa train``: from a dataset to a model file, with metrics and a learning curve beside it."""
+"""``sffa train``: from a dataset to a model file, with a record and a learning curve beside it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sffa.cli.bars import EpochBar
+from sffa.cli.models import about, probe_writable, trained_on
 from sffa.cli.options import (
     AsJson,
+    Backend,
     Board,
     DataDir,
     Device,
+    Hidden,
+    OldBackend,
+    Records,
     Seed,
     Settings,
+    StepSize,
     Threads,
+    backend_of,
     open_board,
     prepare_kernels,
     settings,
@@ -27,67 +34,63 @@ from sffa.cli.options import (
     use_threads,
     widths,
 )
-from sffa.core import Epoch, Learner, Trainer, make
+from sffa.cli.signals import terminable
+from sffa.core import Callback, Epoch, Progress, Trainer
+from sffa.core.presets import COMPARED, is_network
 from sffa.core.storage import read
-from sffa.data import Dataset, load, names
+from sffa.data import Dataset, load
+from sffa.environment import describe
 from sffa.errors import ConfigurationError
 from sffa.extension import is_reference
 from sffa.files import replacing, write_text
+from sffa.record import Record
+from sffa.report.learning import learning_curve
+from sffa.study.configuration import Run, file_name
+from sffa.study.static import StaticConfig, make_trainer, static_record, watched
+
+_DATASET = "Name of a dataset, or a path to your own."
+_EPOCHS = "Passes over the data (a layer, if greedy)."
+_OUT = "Model file to write; record and curve go beside it."
+_RESUME = "Go on from this checkpoint, as it was begun; --epochs may be raised."
+_HOLDOUT = "Training examples kept to select an epoch by."
+_MODEL = "model.safetensors, or the file that is resumed"
 
 
 def train(
     dataset: Annotated[
-        str | None,
-        typer.Option(
-            "--dataset", help="Name of a dataset, or a path to your own.", show_default="digits"
-        ),
+        str | None, typer.Option("--dataset", help=_DATASET, show_default="digits")
     ] = None,
-    algorithm: Annotated[
-        str, typer.Option("--algorithm", help="sffa, sffa-gated, ffa or bp.")
-    ] = "sffa",
+    algorithm: Annotated[str, typer.Option("--algorithm", help=f"{', '.join(COMPARED)}.")] = "sffa",
     epochs: Annotated[
-        int | None,
-        typer.Option(
-            "--epochs", min=1, help="Passes over the data (a layer, if greedy).", show_default="10"
-        ),
+        int | None, typer.Option("--epochs", min=1, help=_EPOCHS, show_default="10")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Model file to write; metrics and curve go beside it.",
-            show_default="model.safetensors, or the file that is resumed",
-        ),
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help=_OUT, show_default=_MODEL)] = None,
     batch_size: Annotated[
-        int | None,
-        typer.Option("--batch-size", min=1, help="Examples a step.", show_default="512"),
+        int | None, typer.Option("--batch-size", min=1, help="Examples a step.", show_default="512")
     ] = None,
-    lr: Annotated[float, typer.Option("--lr", help="Step size of Adam.")] = 1e-3,
+    lr: StepSize = 1e-3,
     negatives: Annotated[
         str, typer.Option("--negatives", help="Wrong labels shown: all, uniform or hard.")
     ] = "all",
     schedule: Annotated[
         str, typer.Option("--schedule", help="online, or greedy: one layer after the other.")
     ] = "online",
-    hidden: Annotated[str, typer.Option("--hidden", help="Widths of the layers.")] = "1400,1400",
+    hidden: Hidden = "1400,1400",
     seed: Seed = 0,
+    holdout: Annotated[int, typer.Option("--holdout", min=0, help=_HOLDOUT)] = 0,
     resume: Annotated[
-        Path | None,
-        typer.Option(
-            "--resume",
-            help="Go on from this checkpoint, as it was begun; --epochs may be raised.",
-            show_default="no",
-        ),
+        Path | None, typer.Option("--resume", help=_RESUME, show_default="no")
     ] = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the optimiser in the final file.")
     ] = False,
+    records: Records = Path("runs"),
     tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
     device: Device = "cpu",
-    backend: Annotated[str, typer.Option("--backend", help="auto, torch or numba.")] = "auto",
+    backend: Backend = "auto",
+    kernels: OldBackend = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -95,189 +98,155 @@ def train(
 
     A checkpoint is written after every epoch: an interrupted run goes on with --resume.
     """
-    console = Console(stderr=True)
     use_threads(threads)
-    where = use_device(device)
-    notes: dict[str, Any] = {} if resume is None else read(resume)[0].notes
-    out = out or resume or Path("model.safetensors")
-    probe_writable(out)
-    begun = notes.get("begun", {})
-    if batch_size is not None and batch_size != begun.get("batch_size", batch_size):
-        raise ConfigurationError(
-            f"{resume} was begun with batches of {begun['batch_size']}; leave --batch-size out"
-        )
-    asked = {"epochs": 10, "batch_size": 512, **begun}
-    asked |= {"epochs": epochs} if epochs else {}
-    asked |= {"batch_size": batch_size} if batch_size else {}
-    dataset = dataset or (resume and trained_on(resume, notes)) or "digits"
-    data = load(dataset, data_dir=data_dir)
-    if is_reference(algorithm):
-        raise ConfigurationError(
-            f"sffa train keeps networks of sffa's own, not of '{algorithm}'; use Trainer in Python"
-        )
+    asked = {"algorithm": algorithm, "lr": lr, "negatives": negatives, "schedule": schedule}
+    asked |= {"hidden": widths(hidden), "seed": seed, "holdout": holdout}
+    asked |= {"backend": backend_of(backend, kernels), "network": settings(given)}
+    sizes = {"dataset": dataset, "epochs": epochs, "batch_size": batch_size}
     if resume is None:
-        options = settings(given)
-        if algorithm != "bp":
-            options = {"backend": backend, **options}
-        classes = range(data.classes)
-        learner = make(algorithm, data.features, widths(hidden), classes, seed, **options)
-        learner.standardise(data.mean, data.std)
-        trainer = Trainer(learner.to(where), lr, negatives, schedule, seed)  # type: ignore[arg-type]
-        history: list[dict[str, Any]] = []
+        training = Training.begun(asked, sizes, data_dir, device)
     else:
-        trainer, history, algorithm = _resumed(resume, notes, data, str(where))
-    if algorithm != "bp" and where.type == "cpu" and backend != "torch":
-        prepare_kernels(console)
-    kept = {"algorithm": algorithm, "source": source_of(dataset, out), "begun": asked}
-    run = _Run(console, trainer, data, out, kept, history, tensorboard)
-    run.fit(asked["epochs"], asked["batch_size"])
-    trainer.learner.save(out, trainer if keep_state else None, run.notes())
+        training = Training.resumed(resume, sizes, data_dir, device)
+    training.go(out or resume or Path("model.safetensors"), records, tensorboard, keep_state)
     if as_json:
-        print(json.dumps(run.summary()))
-    else:
-        console.print(f"wrote {out}, {run.metrics_path} and {run.curve_path}", highlight=False)
+        print(json.dumps(training.record.to_json()))
 
 
-class _Run:
-    """One training as the command line shows it: progress, checkpoints, metrics, curve."""
+class Training(Callback):
+    """One training as the command line does it: progress, checkpoints, record, curve."""
 
     def __init__(
         self,
-        console: Console,
-        trainer: Trainer,
+        config: StaticConfig,
         data: Dataset,
-        out: Path,
-        kept: dict[str, Any],
-        history: list[dict[str, Any]],
-        tensorboard: Path | None,
+        trainer: Trainer,
+        history: list[Epoch],
     ) -> None:
-        self.console = console
-        self.trainer = trainer
+        self.config = config
         self.data = data
-        self.out = out
-        self.kept = kept
+        self.trainer = trainer
         self.history = history
-        self.board = open_board(tensorboard, data)
-        self.metrics_path = out.with_suffix(".metrics.json")
-        self.curve_path = out.with_suffix(".curve.png")
+        self.environment = describe()
+        self.started = time.perf_counter()
+        self.out = Path("model.safetensors")
 
-    def fit(self, epochs: int, batch_size: int) -> None:
-        had = self.trainer.epochs_done - epochs * (self.trainer.layer or 0)
-        if had >= epochs and self.trainer.schedule == "online":
+    @classmethod
+    def begun(
+        cls, asked: dict[str, Any], sizes: dict[str, Any], data_dir: Path | None, device: str
+    ) -> Training:
+        """Make a training from its options."""
+        if is_reference(asked["algorithm"]):
             raise ConfigurationError(
-                f"nothing to do: {self.trainer.epochs_done} epochs are done already; raise --epochs"
+                f"sffa train keeps networks of sffa itself, not of '{asked['algorithm']}'; use "
+                "Trainer in Python"
             )
-        columns = (
-            TextColumn("epoch {task.fields[epoch]}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=self.console, transient=True) as progress:
-            bar = progress.add_task("training", epoch=self.trainer.epochs_done + 1)
+        if asked["algorithm"] == "bp":
+            if asked["negatives"] != "all":
+                raise ConfigurationError("back-propagation has no negatives; leave --negatives out")
+            asked = {**asked, "negatives": "none"}
+        chosen = {name: value for name, value in sizes.items() if value is not None}
+        config = StaticConfig(**{"dataset": "digits", "epochs": 10, **asked, **chosen})
+        data = load(config.dataset, data_dir=data_dir)
+        return cls(config, data, make_trainer(config, data, use_device(device)), [])
 
-            def on_batch(done: int, total: int) -> None:
-                number = self.trainer.epochs_done + 1
-                progress.update(bar, completed=done, total=total, epoch=number)
+    @classmethod
+    def resumed(
+        cls, path: Path, sizes: dict[str, Any], data_dir: Path | None, device: str
+    ) -> Training:
+        """Go on with a training from its checkpoint, as it was begun."""
+        notes = read(path)[0].notes
+        trainer = Trainer.load(path, use_device(device))
+        config = _begun(path, notes, trainer)
+        if sizes["batch_size"] not in (None, config.batch_size):
+            raise ConfigurationError(
+                f"{path} was begun with batches of {config.batch_size}; leave --batch-size out"
+            )
+        epochs = sizes["epochs"] or config.epochs
+        config = config.model_copy(update={"epochs": epochs})
+        data = load(sizes["dataset"] or config.dataset, data_dir=data_dir)
+        if notes.get("dataset") != data.name:
+            raise ConfigurationError(
+                f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave "
+                "--dataset out"
+            )
+        if trainer.epochs_done >= epochs and trainer.schedule == "online":
+            raise ConfigurationError(
+                f"nothing to do: {trainer.epochs_done} epochs are done already; raise --epochs"
+            )
+        return cls(config, data, trainer, [Epoch(**epoch) for epoch in notes.get("history", [])])
 
+    def go(self, out: Path, records: Path, tensorboard: Path | None, keep_state: bool) -> None:
+        """Train to the end, and write model, record and curve."""
+        probe_writable(out)
+        self.out = out
+        console = Console(stderr=True)
+        if is_network(self.config.algorithm) and self.config.backend != "torch":
+            prepare_kernels(console)
+        board = open_board(tensorboard, self.data)
+        data, watch = watched(self.config, self.data)
+        done = self.trainer.epochs_done - self.config.epochs * (self.trainer.layer or 0)
+        with terminable(), EpochBar(console, self.config.algorithm) as bar:
             self.trainer.fit(
-                self.data.train.flat,
-                self.data.train.y,
-                epochs,
-                batch_size,
-                done=had,
-                watch={"test": (self.data.test.flat, self.data.test.y)},
-                on_epoch=self.on_epoch,
-                on_batch=on_batch,
+                data.train.flat,
+                data.train.y,
+                self.config.epochs,
+                self.config.batch_size,
+                done=done,
+                watch=watch,
+                callbacks=[bar, self, *([] if board is None else [board])],
             )
+        learner = self.trainer.learner
+        learner.save(out, self.trainer if keep_state else None, self.notes())
+        kept = records / f"{file_name(Run(self.config))}.json"
+        write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")
+        beside = f"{self._beside('metrics.json')}, {self._beside('curve.png')} and {kept}"
+        console.print(f"wrote {out}, {beside}", highlight=False, markup=False, soft_wrap=True)
 
-    def on_epoch(self, epoch: Epoch) -> None:
-        """Show an epoch and put everything in safety."""
-        layers = " ".join(f"{value:.2f}" for value in epoch.layer_accuracy["test"])
-        layer = f"  layer {epoch.layer + 1}" if epoch.layer is not None else ""
-        self.console.print(
-            f"epoch {epoch.number:3d}{layer}  loss {epoch.loss:.4f}  "
-            f"test {epoch.accuracy['test']:.2f} %"
-            + (f"  (by layer {layers})" if layers else "")
-            + f"  {epoch.seconds:.1f} s",
-            highlight=False,
-        )
-        if self.board is not None:
-            self.board.scalars({"loss": epoch.loss}, epoch.number)
-        self.history.append(dataclasses.asdict(epoch))
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        """Write a checkpoint, the record so far and the learning curve."""
+        self.history.append(epoch)
         self.trainer.save(self.out, self.notes())
-        write_text(self.metrics_path, json.dumps(self.summary(), indent=1))
-        from sffa.report.learning import learning_curve
+        content = json.dumps(self.record.to_json(), indent=1)
+        write_text(self._beside("metrics.json"), f"{content}\n")
+        with replacing(self._beside("curve.png")) as temporary:
+            learning_curve([dataclasses.asdict(each) for each in self.history], temporary)
 
-        with replacing(self.curve_path) as temporary:
-            learning_curve(self.history, temporary)
+    @property
+    def record(self) -> Record:
+        """The record of the epochs done."""
+        seconds = time.perf_counter() - self.started
+        return static_record(self.config, self.history, seconds, self.environment)
 
     def notes(self) -> dict[str, Any]:
         """Return what the model file says of its data and training."""
         return {
-            **self.kept,
-            "dataset": self.data.name,
-            "class_names": list(self.data.class_names),
-            "shape": list(self.data.shape),
-            "history": self.history,
+            **about(self.config.dataset, self.config.algorithm, self.data, self.out),
+            "run": self.config.model_dump(mode="json"),
+            "history": [dataclasses.asdict(epoch) for epoch in self.history],
         }
 
-    def summary(self) -> dict[str, Any]:
-        """Return the metrics file's content."""
-        tests = [epoch["accuracy"]["test"] for epoch in self.history]
-        return {
-            "model": str(self.out),
-            "dataset": self.data.name,
-            "algorithm": self.kept["algorithm"],
-            "metrics": {"last": tests[-1], "best": max(tests)},
-            "config": self.trainer.learner.config.model_dump(mode="json"),
-            "training": {k: v for k, v in self.trainer.state().items() if k != "rng"},
-            "epochs": self.history,
-        }
+    def _beside(self, ending: str) -> Path:
+        return self.out.with_suffix(f".{ending}")
 
 
-def _resumed(
-    path: Path, notes: dict[str, Any], data: Dataset, device: str
-) -> tuple[Trainer, list[dict[str, Any]], str]:
-    if notes.get("dataset") != data.name:
-        raise ConfigurationError(
-            f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave --dataset out"
-        )
-    return Trainer.load(path, device), notes["history"], notes["algorithm"]
-
-
-def source_of(dataset: str, model: Path) -> str:
-    """Return what a model file calls its data: a known name, or a path from the file's folder."""
-    name = dataset.removeprefix("split-")
-    if name in names():
-        return name
-    return f"./{os.path.relpath(dataset, model.parent)}"  # never mistaken for a name
-
-
-def trained_on(model: Path, notes: dict[str, Any]) -> str | None:
-    """Return the dataset that a model file names: a known name, or a path as seen from here."""
-    source = notes.get("source") or notes.get("dataset")
-    return str(model.parent / source) if source and source.startswith("./") else source
-
-
-def probe_writable(path: Path) -> None:
-    """Find out before hours of training that a file cannot be written there."""
-    if path.is_dir():
-        raise ConfigurationError(f"{path} is a folder; give the name of a file")
-    with replacing(path.with_name(f"{path.name}.probe")):
-        pass
-    path.with_name(f"{path.name}.probe").unlink()
-
-
-def check_fits(learner: Learner, data: Dataset) -> None:
-    """Refuse a dataset whose examples or classes the model cannot take."""
-    if data.features != learner.inputs:
-        raise ConfigurationError(
-            f"the model takes {learner.inputs} features, {data.name} has {data.features} "
-            f"(shape {data.shape})"
-        )
-    unknown = set(range(data.classes)) - set(learner.classes)
-    if unknown:
-        raise ConfigurationError(
-            f"{data.name} has {data.classes} classes, the model knows {len(learner.classes)}"
-        )
+def _begun(path: Path, notes: dict[str, Any], trainer: Trainer) -> StaticConfig:
+    """Return the configuration that a training was begun with."""
+    dataset = trained_on(path, notes) or "digits"
+    if "run" in notes:
+        return StaticConfig(**{**notes["run"], "dataset": dataset})
+    # A checkpoint of the first format: what it does not say is in its trainer and learner.
+    network = trainer.learner.config.model_dump(mode="json", exclude_defaults=True)
+    apart = ("inputs", "algorithm", "hidden", "seed")
+    algorithm = str(notes.get("algorithm", "sffa"))
+    return StaticConfig(
+        dataset=dataset,
+        algorithm=algorithm,
+        negatives="none" if algorithm == "bp" else trainer.negatives,
+        schedule=trainer.schedule,
+        lr=trainer.lr,
+        seed=trainer.seed,
+        hidden=network.get("hidden", (1400, 1400)),
+        network={name: value for name, value in network.items() if name not in apart},
+        holdout=0,
+        **{"epochs": 10, "batch_size": 512, **notes.get("begun", {})},
+    )

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from sffa.data import idx
+from sffa.data import idx, npy
 from sffa.data.arrays import from_arrays
 from sffa.data.dataset import Array, Dataset
 from sffa.data.image_folder import listed
 from sffa.errors import DataError
+from sffa.files import PathLike
 
-PathLike = str | os.PathLike[str]
+_ARRAYS = frozenset(("x", "y", "x_train", "y_train", "x_test", "y_test", "class_names"))
 
 
 def from_npz(path: PathLike, *, name: str | None = None) -> Dataset:
     """Read ``x_train, y_train[, x_test, y_test]`` or ``x, y`` from an .npz file, never pickles.
 
-    An array ``class_names`` is used if it is there.
+    An array ``class_names`` is used if it is there. What unpacks to far more than the file holds
+    (`sffa.data.limits.allowance`) is refused before anything is allocated.
     """
     where = Path(path)
-    try:
-        with open(where, "rb") as file:
-            stored = np.load(file, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise DataError(f"{where}: one bare array; expected an .npz file")
-            with stored:
-                arrays: dict[str, Array] = {key: stored[key] for key in stored.files}
-    except DataError:
-        raise
-    except OSError as error:
-        raise DataError(f"{where}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        reason = "it holds pickled objects" if "pickle" in str(error) else str(error)
-        raise DataError(f"{where}: not a sound .npz file of plain arrays ({reason})") from None
+    arrays = npy.read_npz(where, _ARRAYS.__contains__)
     train = ("x_train", "y_train") if "x_train" in arrays else ("x", "y")
     if any(key not in arrays for key in train):
-        found = ", ".join(sorted(arrays)) or "nothing"
+        found = ", ".join(npy.names(where)[:12])[:200] or "nothing"
         raise DataError(f"{where}: expected x_train and y_train, or x and y; found {found}")
     classes = arrays.get("class_names")
     return from_arrays(

@@ -16,7 +16,9 @@ from sffa.data.dataset import (
     is_table,
     moments,
 )
+from sffa.data.plain import plain
 from sffa.errors import DataError
+from sffa.splits import hold_out
 
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
@@ -32,6 +34,7 @@ def from_arrays(
 ) -> Dataset:
     """Make a dataset of arrays; without test arrays a fifth of the examples is put aside.
 
+    Arrays may be lists, tensors, or data frames and series, which are asked ``to_numpy()``.
     Images are (N, H, W), (N, H, W, C), (N, C, H, W) or (N, d). Numbers (N, d) are the
     features of a table, each standardised by itself, unless they look like pixels: in 0 to 1, or
     whole and in 0 to 255. Labels are integers or strings;
@@ -67,27 +70,25 @@ def from_arrays(
 
 def split(everything: Split, name: str) -> tuple[Split, Split]:
     """Put a fifth of each class aside for testing, the same fifth each time."""
-    generator = np.random.default_rng(SPLIT_SEED)
-    aside = np.zeros(len(everything), bool)
-    for label in np.unique(everything.y):
-        members = generator.permutation(np.flatnonzero(everything.y == label))
-        aside[members[: min(round(TEST_SHARE * len(members)), len(members) - 1)]] = True
-    if not aside.any():
+    kept, aside = hold_out(everything.y, TEST_SHARE, np.random.default_rng(SPLIT_SEED))
+    if not len(aside):
         raise DataError(
             f"{name}: {len(everything)} examples are too few to put some aside for testing; "
             "give test examples too"
         )
-    return everything.subset(~aside), everything.subset(aside)
+    return everything.subset(kept), everything.subset(aside)
 
 
 def _pixels(values: Any, what: str) -> Array:
     """Return images as uint8 (whole numbers 0..255) or finite float32, channels last."""
-    try:
-        x = np.asarray(values)
-    except ValueError:
-        raise DataError(f"{what} are not all of the same size") from None
+    x = plain(values, what)
     if x.dtype.kind not in "buif":
         raise DataError(f"{what} must be numbers of one size, got {x.dtype}")
+    if x.ndim == 1 and len(x):
+        raise DataError(
+            f"{what} must be (N, d), (N, H, W) or (N, H, W, C), got shape {x.shape}; "
+            "one feature is (N, 1): reshape(-1, 1)"
+        )
     if not 2 <= x.ndim <= 4:
         raise DataError(f"{what} must be (N, d), (N, H, W) or (N, H, W, C), got shape {x.shape}")
     if x.size == 0:
@@ -111,13 +112,18 @@ def _pixels(values: Any, what: str) -> Array:
 
 def _labels(values: Any, what: str) -> Array:
     """Return labels as an array of integers or strings."""
-    y = np.asarray(values)
-    if y.dtype.kind == "O" and y.ndim == 1 and all(isinstance(label, str) for label in y):
-        y = y.astype(str)
-    if (
-        y.dtype.kind == "f" and np.isfinite(y).all() and (y == np.floor(y)).all()
-    ):  # whole numbers, as CSV files give them
-        y = y.astype(np.int64)
+    y = plain(values, f"{what} labels", text=True)
+    if y.ndim == 1 and y.dtype.kind == "f":
+        y = y.astype(np.float64) if y.dtype.itemsize < 8 else y
+        wrong = ~np.isfinite(y)
+        if wrong.any():
+            raise DataError(
+                f"{what} label of example {int(np.argmax(wrong))} is missing: {y[wrong][0]}"
+            )
+        if (y == np.floor(y)).all():  # whole numbers, as CSV files give them
+            if (np.abs(y) >= 2.0**63).any():
+                raise DataError(f"{what} labels are too large, up to {np.abs(y).max():g}")
+            y = y.astype(np.int64)
     if y.ndim != 1 or y.dtype.kind not in "buiU":
         raise DataError(
             f"{what} labels must be (N,) integers or strings, got {y.dtype} of shape {y.shape}"
@@ -136,7 +142,11 @@ def _classes(y: Array, class_names: Sequence[str] | None, name: str) -> tuple[li
         distinct, position = np.unique(y, return_inverse=True)
         classes: list[Any] = distinct.tolist()
     else:
-        classes = list(class_names)
+        try:
+            classes = [str(label) for label in class_names]
+        except TypeError:
+            kind = type(class_names).__name__
+            raise DataError(f"{name}: class names must be a list of text, got {kind}") from None
         if len(set(classes)) != len(classes):
             raise DataError(f"{name}: two classes have the same name")
         position = _positions(y, classes, f"{name}: training", by_position=True)
@@ -150,16 +160,15 @@ def _classes(y: Array, class_names: Sequence[str] | None, name: str) -> tuple[li
 def _positions(y: Array, classes: list[Any], what: str, *, by_position: bool) -> Labels:
     """Return each label's position in ``classes``; integers are one already if ``by_position``."""
     if by_position and y.dtype.kind != "U":
-        whole = y.astype(np.int64)
-        wrong = (whole < 0) | (whole >= len(classes))
+        wrong = (y < 0) | (y >= len(classes))
         if wrong.any():
-            bad = whole[int(np.argmax(wrong))]
+            bad = y[int(np.argmax(wrong))]
             raise DataError(f"{what} label {bad} out of range, expected 0 to {len(classes) - 1}")
-        return whole
+        return y.astype(np.int64)
     where = {label: position for position, label in enumerate(classes)}
     labels = y.tolist()
     found = [where.get(label, -1) for label in labels]
     if -1 in found:
-        bad = labels[found.index(-1)]
-        raise DataError(f"{what} label {bad!r} out of range, it is none of the training classes")
+        bad = repr(labels[found.index(-1)])[:80]
+        raise DataError(f"{what} label {bad} out of range, it is none of the training classes")
     return np.array(found, np.int64)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sffa import splits, standardise
 from sffa.errors import ConfigurationError, DataError
 from sffa.files import checksum
+from sffa.standardise import moments as moments
 
 Array = NDArray[Any]
 Labels = NDArray[np.int64]
-
-_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +87,7 @@ class Dataset:
 
     @property
     def checksum(self) -> int:
-        """Tell these examples from others of the same name and size."""
+        """CRC-32 of all examples and labels, which tells them from others of the same size."""
         return checksum(self.train.x, self.train.y, self.test.x, self.test.y)
 
     @property
@@ -98,7 +98,7 @@ class Dataset:
     def hold_out(self, n: int, seed: int) -> tuple[Dataset, Split]:
         """Take ``n`` training examples away, drawn from ``np.random.default_rng(seed)``.
 
-        Gives the dataset without them and the examples held out, both in their first order.
+        Returns the dataset without them and the examples held out, both in their first order.
         The test split, ``mean`` and ``std`` stay as they are.
         """
         size = len(self.train)
@@ -107,35 +107,12 @@ class Dataset:
                 f"cannot hold out {n} of the {size} training examples of {self.name!r}; "
                 f"expected 1 to {size - 1}"
             )
-        order = np.random.default_rng(seed).permutation(size)
-        held, kept = np.sort(order[:n]), np.sort(order[n:])
+        kept, held = splits.hold_out(self.train.y, int(n), np.random.default_rng(seed))
         return replace(self, train=self.train.subset(kept)), self.train.subset(held)
 
 
-def moments(x: Array) -> tuple[float, float]:
-    """Mean and standard deviation over all values, uint8 scaled to [0, 1].
-
-    >>> moments(np.array([[0, 255]], np.uint8))
-    (0.5, 0.5)
-    """
-    flat = x.reshape(-1)
-    if x.dtype == np.uint8:
-        counts = np.zeros(256, np.int64)
-        for start in range(0, len(flat), _CHUNK):
-            counts += np.bincount(flat[start : start + _CHUNK], minlength=256)
-        values = np.arange(256) / 255
-        mean = float(counts @ values) / len(flat)
-        std = float(np.sqrt(counts @ (values - mean) ** 2 / len(flat)))
-    else:
-        mean = float(flat.mean(dtype=np.float64))
-        std = float(flat.std(dtype=np.float64))
-    if not std > 0:
-        raise DataError("every value of the training images is the same: nothing can be learned")
-    return mean, std
-
-
 def is_table(x: Array) -> bool:
-    """Tell features, which have each a scale of its own, from pixels, which share one.
+    """Whether ``x`` holds features, each with its own scale, and not pixels, which share one.
 
     Pixels lie in 0 to 1, or are whole numbers in 0 to 255.
 
@@ -149,13 +126,13 @@ def is_table(x: Array) -> bool:
 
 
 def feature_moments(x: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of each feature; those that never vary get a deviation of 1.
+    """Return mean and deviation of each feature (float32); that of a constant one is 1.
 
     >>> mean, std = feature_moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> mean.tolist(), std.tolist()
     ([2.0, 5.0], [1.0, 1.0])
     """
-    mean, std = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
-    if not (std > 0).any():
+    mean, std = standardise.feature_moments(x)
+    if (x == x[0]).all():
         raise DataError("every training example is the same: nothing can be learned")
-    return mean.astype(np.float32), np.where(std > 0, std, 1.0).astype(np.float32)
+    return mean.astype(np.float32), std.astype(np.float32)

@@ -10,6 +10,8 @@ from typing import Literal, Protocol
 
 from sffa.data.progress import Meter
 
+STRUCTURE = "structure"
+
 
 @dataclass(frozen=True)
 class File:
@@ -27,7 +29,16 @@ class File:
     @property
     def verification(self) -> str:
         """How the file is verified, in a few words."""
-        return "sha256" if self.sha256 else "sha256 of .gz" if self.gz_sha256 else "structure"
+        return self.verified(gz=True)
+
+    def verified(self, *, gz: bool) -> str:
+        """Return how the file is verified if it lies here gzipped, or raw.
+
+        Of a raw file whose sum is known of the .gz only, nothing but the structure is verified.
+        """
+        if self.sha256:
+            return "sha256"
+        return "sha256 of .gz" if self.gz_sha256 and gz else STRUCTURE
 
 
 class Source(Protocol):
@@ -78,14 +89,23 @@ class Entry:
 
         >>> files = File("images", (1, 2, 2), sha256="ab"), File("labels", (1,))
         >>> Entry("toy", ("a", "b"), (2, 2), train=files).verification
-        'sha256 (1 file), structure (1 file)'
+        'sha256 (1 file), structure only (1 file)'
         """
         if self.format == "embedded":
             return "part of scikit-learn"
-        kinds = Counter(file.verification for file in self.files)
-        if len(kinds) == 1:
-            kind = next(iter(kinds))
-            return kind if kind != "structure" else "structure only, no sum is known"
-        return ", ".join(
-            f"{kind} ({count} file{'s' if count > 1 else ''})" for kind, count in kinds.items()
-        )
+        return summarise([file.verification for file in self.files])
+
+
+def summarise(kinds: Sequence[str]) -> str:
+    """Return in a few words how the files of a dataset are verified, one kind for each file.
+
+    ``structure`` is the format, the shape, the range of labels and the examples of each class.
+    """
+    counts = Counter(kinds)
+    if len(counts) == 1:
+        kind = next(iter(counts))
+        return kind if kind != STRUCTURE else "structure only, no sum is known"
+    return ", ".join(
+        f"{kind}{' only' if kind == STRUCTURE else ''} ({count} file{'s' if count > 1 else ''})"
+        for kind, count in counts.items()
+    )

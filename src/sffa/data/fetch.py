@@ -80,7 +80,7 @@ def _check_present(entry: Entry, directory: Path) -> None:
 def _first_that_delivers(
     entry: Entry, wanted: Sequence[File], directory: Path, progress: bool | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Try the sources in order; give the one that delivered, and why the others did not."""
+    """Try the sources in order; return the one that delivered, and why the others did not."""
     if not wanted:
         return "another process", ()
     failures: list[str] = []
@@ -134,7 +134,9 @@ def _locked(folder: Path) -> Iterator[bool]:
     except ImportError:
         yield False
         return
-    with open(folder / ".lock", "w") as lock:
+    # Neither follows a link nor waits for a pipe that stands there, and changes no file.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    with open(os.open(folder / ".lock", flags, 0o666), "rb+", buffering=0) as lock:
         held, deadline = False, time.monotonic() + LOCK_SECONDS
         while not held and time.monotonic() < deadline:
             try:

@@ -14,44 +14,57 @@ from pathlib import Path
 import numpy as np
 
 from sffa.data.dataset import Array
+from sffa.data.limits import VARIABLE, allowance
 from sffa.errors import DataError
-from sffa.files import replacing
+from sffa.files import PathLike, reading, write_bytes
 
 TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-LIMIT = 4 << 30
 
 _GZ_MAGIC = b"\x1f\x8b"
+_SMALLEST, _LARGEST = 1 << 14, 1 << 22
 
 
 def is_gz(blob: bytes) -> bool:
-    """Say whether ``blob`` starts as gzip does, whatever its file is called."""
+    """Whether ``blob`` starts as gzip does, whatever its file is called."""
     return blob[:2] == _GZ_MAGIC
 
 
-def inflate(blob: bytes, where: str, *, limit: int = LIMIT) -> bytes:
-    """Return the content of ``blob``, decompressed if it is gzip, and never more than ``limit``."""
+def inflate(blob: bytes, where: str, *, limit: int | None = None) -> bytes:
+    """Return the content of ``blob``, decompressed if it is gzip, and never more than ``limit``.
+
+    Without a limit it is what a file of that size may unpack to.
+    """
     if not is_gz(blob):
         return blob
+    limit = allowance(len(blob)) if limit is None else limit
     parts: list[bytes] = []
-    size, rest = 0, blob
-    while rest:
-        if not is_gz(rest):
-            if rest.strip(b"\0"):
-                raise DataError(f"{where}: {len(rest)} bytes that are not gzip follow the gz data")
+    size = start = 0
+    while start < len(blob):
+        if not is_gz(blob[start : start + 2]):
+            rest = len(blob) - start
+            if blob.count(0, start) != rest:
+                raise DataError(f"{where}: {rest} bytes that are not gzip follow the gz data")
             break
-        stream = zlib.decompressobj(wbits=31)
-        try:
-            part = stream.decompress(rest, limit - size + 1)
-        except zlib.error as error:
-            raise DataError(f"{where}: damaged gz data ({error})") from None
-        size += len(part)
-        if size > limit:
-            raise DataError(f"{where}: decompresses to more than the limit of {limit:,} bytes")
+        # Pieces grow within a member: of a short one little is fed, and copied, in vain.
+        stream, piece = zlib.decompressobj(wbits=31), _SMALLEST
+        while not stream.eof and start < len(blob):
+            fed = blob[start : start + piece]
+            piece = min(2 * piece, _LARGEST)
+            try:
+                part = stream.decompress(fed, limit - size + 1)
+            except zlib.error as error:
+                raise DataError(f"{where}: damaged gz data ({error})") from None
+            start += len(fed) - len(stream.unused_data)
+            size += len(part)
+            if size > limit:
+                raise DataError(
+                    f"{where}: decompresses to more than the limit of {limit:,} bytes; "
+                    f"if you trust it, set {VARIABLE} to a larger number of bytes"
+                )
+            parts.append(part)
         if not stream.eof:
             raise DataError(f"{where}: truncated gz data, ends after {size:,} decompressed bytes")
-        parts.append(part)
-        rest = stream.unused_data
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return b"".join(parts)
 
 
 def decode(content: bytes, where: str = "IDX data") -> Array:
@@ -82,9 +95,11 @@ def decode(content: bytes, where: str = "IDX data") -> Array:
             f"{where}: {what}, the header announces {expected:,} bytes of values {shape}, "
             f"found {found:,}"
         )
-    return (
-        np.frombuffer(content, stored, offset=start).reshape(shape).astype(stored.newbyteorder("="))
-    )
+    values = np.frombuffer(content, stored, offset=start).astype(stored.newbyteorder("="))
+    try:
+        return values.reshape(shape)
+    except ValueError:  # no values, and other dimensions too large for numpy
+        raise DataError(f"{where}: an IDX array of the impossible shape {shape}") from None
 
 
 def encode(array: Array) -> bytes:
@@ -104,26 +119,27 @@ def encode(array: Array) -> bytes:
     return header + array.astype(stored).tobytes()
 
 
-def read(path: str | os.PathLike[str], *, limit: int = LIMIT) -> Array:
+def read(path: PathLike, *, limit: int | None = None) -> Array:
     """Read an IDX file, gzipped or raw as its first bytes say."""
     return decode(inflate(read_bytes(path, limit=limit), str(path), limit=limit), str(path))
 
 
-def write(path: str | os.PathLike[str], array: Array) -> None:
+def write(path: PathLike, array: Array) -> None:
     """Write an IDX file, whole or not at all; gzipped when the name ends in ``.gz``."""
     content = encode(array)
     if Path(path).suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    write_bytes(path, content)
 
 
-def read_bytes(path: str | os.PathLike[str], *, limit: int = LIMIT) -> bytes:
-    """Read a file that must exist and not exceed ``limit``."""
-    try:
-        size = os.path.getsize(path)
-        if size > limit:
-            raise DataError(f"{path}: {size:,} bytes, more than the limit of {limit:,}")
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+def read_bytes(path: PathLike, *, limit: int | None = None) -> bytes:
+    """Read a regular file that must not exceed ``limit``, 4 GiB unless told."""
+    with reading(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        most = allowance(size) if limit is None else limit
+        if size > most:
+            raise DataError(f"{path}: {size:,} bytes, more than the limit of {most:,}")
+        try:
+            return file.read(size)
+        except OSError as error:
+            raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None

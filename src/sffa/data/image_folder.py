@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from sffa.data.arrays import from_arrays
 from sffa.data.dataset import Array, Dataset
-from sffa.errors import DataError
+from sffa.data.limits import check_size
+from sffa.errors import DataError, SFFAError
+from sffa.files import reading
 
 _SUFFIXES = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 )
+_FORMATS = ("PNG", "JPEG", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM")
+"""Only these decoders are tried, whatever a file is called: others may run programs."""
+_BYTES_A_PIXEL = 4
 _WIDE_GRAY = frozenset(("I", "I;16", "I;16B", "I;16L"))
 _GRAY = frozenset(("1", "L", "LA")) | _WIDE_GRAY
 
@@ -24,7 +31,8 @@ _GRAY = frozenset(("1", "L", "LA")) | _WIDE_GRAY
 def from_folder(path: str | os.PathLike[str], *, name: str | None = None) -> Dataset:
     """Read a folder of images per class, alone or below ``train/`` and ``test/``.
 
-    Grayscale if all images are, otherwise RGB; all must have the same size.
+    Grayscale if all images are, otherwise RGB; all must have the same size. Images that unpack
+    to far more than their files hold (`sffa.data.limits.allowance`) are refused undecoded.
     """
     where = Path(path)
     folders = {child.name for child in listed(where) if child.is_dir()}
@@ -76,13 +84,28 @@ def image_files(path: Path) -> list[Path]:
 
 
 def _images_below(folder: Path) -> list[Path]:
+    """Return the images below ``folder``; a folder that links lead back to is visited once."""
     found: list[Path] = []
-    for child in sorted(listed(folder)):
+    visited = {_identity(folder)}
+    waiting = sorted(listed(folder), reverse=True)
+    while waiting:
+        child = waiting.pop()
         if child.is_dir():
-            found += _images_below(child)
+            if (place := _identity(child)) not in visited:
+                visited.add(place)
+                waiting += sorted(listed(child), reverse=True)
         elif child.suffix.lower() in _SUFFIXES:
             found.append(child)
     return found
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells a folder from others, however links lead to it; None if it is gone."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def read_images(paths: Sequence[Path], *, gray: bool | None = None) -> Array:
@@ -90,43 +113,75 @@ def read_images(paths: Sequence[Path], *, gray: bool | None = None) -> Array:
 
     ``gray`` converts them to the one or the other.
     """
-    size, all_gray = _in_common(paths)
+    if not paths:
+        raise DataError("no images to read")
+    (width, height), all_gray, stored = _in_common(paths)
     gray = all_gray if gray is None else gray
-    pixels = np.empty((len(paths), size[1], size[0], *(() if gray else (3,))), np.uint8)
+    shape = (len(paths), height, width, *(() if gray else (3,)))
+    check_size(int(np.prod(shape, dtype=object)), stored, f"{paths[0].parent} and the like")
+    pixels = np.empty(shape, np.uint8)
     for position, path in enumerate(paths):
         with _opened(path) as image:
-            if image.mode in _WIDE_GRAY:
-                wide = np.asarray(image)
-                narrow = np.clip(wide // (257 if wide.max() > 255 else 1), 0, 255)
-                image = Image.fromarray(narrow.astype(np.uint8))
-            pixels[position] = np.asarray(image.convert("L" if gray else "RGB"))
+            pixels[position] = np.asarray(_narrow(image).convert("L" if gray else "RGB"))
     return pixels
 
 
-def _in_common(paths: Sequence[Path]) -> tuple[tuple[int, int], bool]:
-    """Return the (width, height) all images share, and whether all are grayscale."""
-    with _opened(paths[0]) as first:
-        size, gray = first.size, True
+def _narrow(image: Image.Image) -> Image.Image:
+    """Return an image of more than eight bits a pixel as one of eight."""
+    if image.mode not in _WIDE_GRAY:
+        return image
+    wide = np.asarray(image)
+    narrow = np.clip(wide // (257 if wide.max() > 255 else 1), 0, 255)
+    return Image.fromarray(narrow.astype(np.uint8))
+
+
+def _in_common(paths: Sequence[Path]) -> tuple[tuple[int, int], bool, int]:
+    """Return the (width, height) all images share, whether all are gray, and their files' bytes."""
+    size: tuple[int, int] | None = None
+    gray, stored = True, 0
     for path in paths:
         with _opened(path) as image:
+            size = size or image.size
             if image.size != size:
                 raise DataError(
                     f"{path}: {image.width}x{image.height} pixels, but {paths[0]} has "
                     f"{size[0]}x{size[1]}; all images must have the same size"
                 )
             gray = gray and image.mode in _GRAY
-    return size, gray
+        stored += path.stat().st_size
+    return size or (0, 0), gray, stored
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
-    """Open an image; whatever a damaged one raises becomes one ``DataError``."""
-    try:
-        with Image.open(path) as image:
-            yield image
-    except DataError:
-        raise
-    except UnidentifiedImageError:
-        raise DataError(f"{path}: not an image that can be read") from None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise DataError(f"{path}: a damaged image ({error})") from None
+    """Open an image, decoding nothing yet; what a damaged one raises is one ``DataError``."""
+    with reading(path) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stored = os.fstat(file.fileno()).st_size
+        try:
+            check_size(_webp_canvas(file) * _BYTES_A_PIXEL, stored, path)
+            with Image.open(file, formats=_FORMATS) as image:
+                if not image.width or not image.height:
+                    raise DataError(f"{path}: an image without pixels")
+                check_size(image.width * image.height * _BYTES_A_PIXEL, stored, path)
+                yield image
+        except (SFFAError, MemoryError):
+            raise
+        except UnidentifiedImageError:
+            raise DataError(f"{path}: not an image that can be read") from None
+        except Exception as error:  # decoders raise whatever damaged bytes lead them to
+            told = " ".join(str(error).split())[:200] or type(error).__name__
+            raise DataError(f"{path}: a damaged image ({told})") from None
+
+
+def _webp_canvas(file: IO[bytes]) -> int:
+    """Return the pixels that an extended WebP file announces: opening it allocates them.
+
+    The header: ``RIFF``, size, ``WEBP``, ``VP8X``, size, flags, then width - 1 and height - 1 as
+    24-bit numbers.
+    """
+    head = file.read(30)
+    file.seek(0)
+    if head[:4] != b"RIFF" or head[8:16] != b"WEBPVP8X":
+        return 0
+    return (int.from_bytes(head[24:27], "little") + 1) * (int.from_bytes(head[27:30], "little") + 1)

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sffa.data.directory import missing
-from sffa.data.entry import Entry
+from sffa.data.directory import find, missing
+from sffa.data.entry import Entry, summarise
 from sffa.data.registry import REGISTRY, lookup
 from sffa.data.stored import read_splits
+from sffa.data.verify import gzipped
 from sffa.errors import DataError
 
 
@@ -35,7 +36,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of verifying one dataset."""
+    """The outcome of verifying one dataset.
+
+    ``verified_by`` says of which files the sum is known and compared, and of which only the
+    structure is: format, shape, range of labels, examples of each class.
+    """
 
     name: str
     status: Literal["sound", "damaged", "absent"]
@@ -73,8 +78,17 @@ def _item(entry: Entry, directory: Path) -> Item:
     )
 
 
+def _verified_by(entry: Entry, directory: Path) -> str:
+    """Return how the files that are here are verified; a raw one may be so by structure only."""
+    paths = [find(entry, file, directory) for file in entry.files]
+    if entry.format == "embedded" or None in paths:
+        return entry.verification
+    pairs = zip(entry.files, paths, strict=True)
+    return summarise([file.verified(gz=path is not None and gzipped(path)) for file, path in pairs])
+
+
 def _verdict(entry: Entry, directory: Path) -> Verdict:
-    how = entry.verification
+    how = _verified_by(entry, directory)
     if entry.format == "embedded":
         return Verdict(entry.name, "sound", how)
     absent = [file.name for file in missing(entry, directory)]

@@ -1,4 +1,4 @@
-"""One door to every dataset: a registered name, or the path of the user's own."""
+"""Every dataset by one function: a registered name, or the path of the user's own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sffa.data.image_folder import from_folder
 from sffa.data.registry import REGISTRY, lookup
 from sffa.data.stored import read_splits
 from sffa.errors import DataError, DownloadError
+from sffa.files import kind_of
 
 
 def load(
@@ -42,15 +43,26 @@ def load(
     if whole in REGISTRY:
         return load_entry(REGISTRY[whole], resolve(data_dir), download=download)
     path = Path(name_or_path).expanduser()
+    if "\0" in str(path):
+        raise DataError(f"{str(path)!r}: not a path")
     if path.is_dir():
         return from_idx(path) if idx_pairs(path) else from_folder(path)
     if path.is_file():
         if path.suffix == ".npz":
             return from_npz(path)
         raise DataError(f"{path}: expected an .npz file, a folder of IDX pairs, or of images")
-    if path.suffix or len(path.parts) > 1:
-        raise DataError(f"{path}: no such file or folder")
+    if path.suffix or len(path.parts) > 1 or os.path.lexists(path):
+        raise DataError(f"{path}: {_what_stands_at(path)}")
     return load_entry(lookup(str(name_or_path)), resolve(data_dir), download=download)
+
+
+def _what_stands_at(path: Path) -> str:
+    try:
+        return f"is {kind_of(path.stat().st_mode)}; expected a file or a folder"
+    except FileNotFoundError:
+        return "no such file or folder"
+    except OSError as error:
+        return f"cannot be read ({error.strerror or error})"
 
 
 def load_entry(entry: Entry, directory: Path, *, download: bool = True) -> Dataset:

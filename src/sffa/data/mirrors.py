@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import queue
 import threading
@@ -18,7 +19,7 @@ from urllib.parse import urlsplit
 from sffa.data.entry import File
 from sffa.data.progress import Meter
 from sffa.data.unpack import extract
-from sffa.errors import DownloadError
+from sffa.errors import DataError, DownloadError
 
 ANSWER_SECONDS = 5.0
 """A mirror that has not answered by then is passed over: two of them cost ten seconds."""
@@ -48,9 +49,13 @@ class Mirror:
 
 @dataclass(frozen=True)
 class Archive:
-    """One archive (zip or tar) on the web that holds the files, found by their names."""
+    """One archive (zip or tar) on the web that holds the files, found by their names.
+
+    ``sha256`` is the sum of the archive; without it only what is taken out is verified.
+    """
 
     url: str
+    sha256: str = ""
 
     @property
     def label(self) -> str:
@@ -61,6 +66,8 @@ class Archive:
         """Download the archive and take the files out of it."""
         archive = folder / urlsplit(self.url).path.rpartition("/")[2]
         download(self.url, archive, meter)
+        if self.sha256:
+            _check_sum(archive, self.sha256)
         extract(archive, files, folder)
         archive.unlink()
 
@@ -102,6 +109,13 @@ def download(
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         raise DownloadError(f"{url}: {reason or type(error).__name__}") from None
+
+
+def _check_sum(archive: Path, expected: str) -> None:
+    with open(archive, "rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != expected:
+        raise DataError(f"{archive.name}: damaged; SHA-256 is {found}, expected {expected}")
 
 
 class _NoDowngrade(urllib.request.HTTPRedirectHandler):

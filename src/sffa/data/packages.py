@@ -26,6 +26,8 @@ from sffa.errors import DownloadError
 TOTAL_SECONDS = 600.0
 LIMIT = 1 << 30
 
+_TAIL = 1 << 16
+
 Unpack = Callable[[Path, Sequence[File], Path], None]
 
 
@@ -134,5 +136,8 @@ def _size(folder: Path) -> int:
 
 def _last_line(log: Path) -> str:
     """Return the last line of a client's output that says something."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    with open(log, "rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL))
+        text = stream.read(_TAIL).decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines()]
     return next((line for line in reversed(lines) if line), "failed without a word")[:200]

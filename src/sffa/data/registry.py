@@ -44,10 +44,22 @@ _FMNIST_SOURCES: tuple[Source, ...] = (
     Package("apt", "dataset-fashion-mnist"),
 )
 
+# The sum of the whole archive, as it vouches for the labels, whose own sums are not known.
+_EMNIST_ZIP = "fb9bb67e33772a9cc0b895e4ecf36d2cf35be8b709693c3564cea2a019fcda8e"
+
 _EMNIST_SOURCES: tuple[Source, ...] = (
-    Archive("https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip"),
-    Archive("https://www.itl.nist.gov/iaui/vip/cs_links/EMNIST/gzip.zip"),
+    Archive("https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip", _EMNIST_ZIP),
+    Archive("https://www.itl.nist.gov/iaui/vip/cs_links/EMNIST/gzip.zip", _EMNIST_ZIP),
 )
+
+_CIFAR_TRAIN = (
+    "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
+    "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
+    "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
+    "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
+    "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
+)
+_CIFAR_TEST = "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"
 
 _CIFAR_SOURCES: tuple[Source, ...] = (
     Archive("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"),
@@ -146,8 +158,11 @@ _ENTRIES = (
             *("dog", "frog", "horse", "ship", "truck"),
         ),
         (32, 32, 3),
-        train=tuple(File(f"data_batch_{i}.bin", (10_000, 3073)) for i in range(1, 6)),
-        test=(File("test_batch.bin", (10_000, 3073)),),
+        train=tuple(
+            File(f"data_batch_{i}.bin", (10_000, 3073), sha256)
+            for i, sha256 in enumerate(_CIFAR_TRAIN, start=1)
+        ),
+        test=(File("test_batch.bin", (10_000, 3073), _CIFAR_TEST),),
         sizes=(50_000, 10_000),
         format="cifar",
         sources=_CIFAR_SOURCES,

@@ -14,7 +14,7 @@ from sffa.errors import DataError
 
 
 def read_file(entry: Entry, file: File, directory: Path) -> Array | None:
-    """Read and verify one file of ``entry``, or give None where it is absent."""
+    """Read and verify one file of ``entry``, or return None where it is absent."""
     path = find(entry, file, directory)
     if path is None:
         return None

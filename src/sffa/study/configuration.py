@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from sffa.continual import ContinualConfig
@@ -50,6 +51,25 @@ class Run:
 
     def __str__(self) -> str:
         return " ".join((*self.cell, f"seed {self.key.seed}"))
+
+
+def file_name(run: Run) -> str:
+    """Return the name of a run's files; settings other than the paper's add a part of their hash.
+
+    >>> file_name(parse({"scenario": "class", "method": "ewc", "seed": 1}))
+    'split-mnist-class-ewc-sffa-1'
+    """
+    dataset, scenario, method, algorithm = run.cell
+    named = {"dataset": dataset, "scenario": scenario, "algorithm": algorithm}
+    named |= {"negatives" if run.static else "method": method}
+    try:
+        usual = parse({**named, "seed": run.key.seed}).key == run.key
+    except ConfigurationError:  # a method that needs an option
+        usual = False
+    short = Path(dataset).stem if "/" in dataset else dataset
+    rest = [] if usual else [run.key.config_hash[:8]]
+    parts = (short, scenario, method, algorithm, str(run.key.seed), *rest)
+    return "-".join(parts).replace(":", ".")
 
 
 def parse(values: Mapping[str, Any]) -> Run:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
+import torch
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make
@@ -96,12 +97,8 @@ def train_static(
     environment = environment or describe()  # before the run: files may change meanwhile
     started = time.perf_counter()
     restart_peak()
-    data = data or load(config.dataset)
-    watch = {"test": (data.test.flat, data.test.y)}
-    if config.holdout:
-        data, held = data.hold_out(config.holdout, config.seed)
-        watch["validation"] = (held.flat, held.y)
-    trainer = _trainer(config, data)
+    data, watch = watched(config, data or load(config.dataset))
+    trainer = make_trainer(config, data)
     epochs = trainer.fit(
         data.train.flat,
         data.train.y,
@@ -112,6 +109,15 @@ def train_static(
     )
     seconds = time.perf_counter() - started
     return static_record(config, epochs, seconds, environment), trainer.learner
+
+
+def watched(config: StaticConfig, data: Dataset) -> tuple[Dataset, dict[str, tuple[Any, Any]]]:
+    """Return what to train on and whose accuracy to take: the test and the held-out examples."""
+    watch = {"test": (data.test.flat, data.test.y)}
+    if config.holdout:
+        data, held = data.hold_out(config.holdout, config.seed)
+        watch["validation"] = (held.flat, held.y)
+    return data, watch
 
 
 def static_record(
@@ -134,7 +140,10 @@ def static_record(
     )
 
 
-def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
+def make_trainer(
+    config: StaticConfig, data: Dataset, device: str | torch.device = "cpu"
+) -> Trainer:
+    """Make the learner of a configuration, and its trainer."""
     contrasts = is_network(config.algorithm)
     backend: dict[str, Any] = {"backend": config.backend} if contrasts else {}
     learner = make(
@@ -148,7 +157,7 @@ def _trainer(config: StaticConfig, data: Dataset) -> Trainer:
     )
     learner.standardise(data.mean, data.std)
     negatives = config.negatives if contrasts and config.negatives != "none" else "all"
-    return Trainer(learner, config.lr, negatives, config.schedule, config.seed)
+    return Trainer(learner.to(device), config.lr, negatives, config.schedule, config.seed)
 
 
 def static_metrics(epochs: Sequence[Epoch]) -> dict[str, float]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from sffa.files import write_text
 from sffa.record import COLUMNS, INTEGERS, REALS, SCHEMA, Record, Value
@@ -15,7 +13,6 @@ from sffa.study.errors import StudyError
 from sffa.study.upgrade import READABLE, from_cells, present_columns
 
 _LONGEST = 2**24
-_STALE = 600.0
 
 
 def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
@@ -31,7 +28,6 @@ def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
         (careful if any("\r" in cell for cell in cells) else writer).writerow(cells)
     try:
         write_text(path, text.getvalue())
-        _sweep(Path(path))
     except OSError as error:
         raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
     return len(rows)
@@ -85,10 +81,3 @@ def _read(name: str, text: str | None) -> Value:
     if not text:
         return None
     return int(text) if name in INTEGERS else float(text) if name in REALS else text
-
-
-def _sweep(path: Path) -> None:
-    """Remove what an export that was killed long ago left beside ``path``."""
-    for left in path.parent.glob(f".{path.name}.*.tmp"):
-        if time.time() - left.stat().st_mtime > _STALE:
-            left.unlink(missing_ok=True)

@@ -1,0 +1,72 @@
+"""Progress bars: callbacks that show a run on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from sffa.continual import Result
+from sffa.core import Callback, Epoch, Learner, Progress
+
+
+class Bar(Callback):
+    """A bar over the batches of a run, and a line for each epoch or experience.
+
+    ``stop`` is looked at after each batch: once it holds anything, the run stops there.
+    """
+
+    def __init__(self, console: Console, title: str, stop: Sequence[int] = ()) -> None:
+        columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+        self.bars = Bars(*columns, console=console, transient=True)
+        self.title = title
+        self.stop = stop
+        self.task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self.bars.start()
+        self.task = self.bars.add_task(self.title, total=None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self.bars.console.print(text, highlight=False, markup=False)
+
+    def on_batch_end(self, progress: Progress) -> bool:
+        """Move the bar."""
+        assert self.task is not None
+        self.bars.update(self.task, completed=progress.step, total=progress.steps)
+        return bool(self.stop)
+
+
+class EpochBar(Bar):
+    """The bar of a static run."""
+
+    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
+        """Print what an epoch came to."""
+        layers = " ".join(f"{value:.2f}" for value in epoch.layer_accuracy["test"])
+        layer = f"  layer {epoch.layer + 1}" if epoch.layer is not None else ""
+        shown = "  ".join(f"{name} {value:.2f} %" for name, value in epoch.accuracy.items())
+        self.say(
+            f"epoch {epoch.number:3d}{layer}  loss {epoch.loss:.4f}  {shown}"
+            + (f"  (by layer {layers})" if layers else "")
+            + f"  {epoch.seconds:.1f} s"
+        )
+
+
+class ExperienceBar(Bar):
+    """The bar of a continual run."""
+
+    def on_experience_end(self, learner: Learner, result: Result) -> None:
+        """Print the accuracies on the experiences seen."""
+        if result.done:
+            seen = ", ".join(f"{value:.1f}" for value in result.rows[-1][: result.done])
+            classes = result.experiences[-1]["classes"]
+            count = f"experience {result.done} of {len(result.chances)}"
+            self.say(f"{self.title}: {count}, classes {classes}: {seen} %")

@@ -1,0 +1,62 @@
+"""What a model file says of its data, and whether it can be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sffa.core import Learner
+from sffa.data import Dataset, names
+from sffa.errors import ConfigurationError
+from sffa.files import replacing
+
+
+def about(dataset: str, algorithm: str, data: Dataset, model: Path) -> dict[str, Any]:
+    """Return the notes that a model file keeps of its data."""
+    return {
+        "dataset": data.name,
+        "source": source_of(dataset, model),
+        "algorithm": algorithm,
+        "shape": list(data.shape),
+        "class_names": list(data.class_names),
+    }
+
+
+def source_of(dataset: str, model: Path) -> str:
+    """Return what a model file calls its data: a known name, or a path from the file's folder."""
+    name = dataset.removeprefix("split-")
+    if name in names():
+        return name
+    return f"./{os.path.relpath(dataset, model.parent)}"  # never mistaken for a name
+
+
+def trained_on(model: Path, notes: dict[str, Any]) -> str | None:
+    """Return the dataset that a model file names: a known name, or a path as seen from here."""
+    source = notes.get("source") or notes.get("dataset")
+    if not isinstance(source, str):
+        return None
+    return str(model.parent / source) if source.startswith("./") else source
+
+
+def probe_writable(path: Path) -> None:
+    """Find out before hours of training that a file cannot be written there."""
+    if path.is_dir():
+        raise ConfigurationError(f"{path} is a folder; give the name of a file")
+    with replacing(path.with_name(f"{path.name}.probe")):
+        pass
+    path.with_name(f"{path.name}.probe").unlink()
+
+
+def check_fits(learner: Learner, data: Dataset) -> None:
+    """Refuse a dataset whose examples or classes the model cannot take."""
+    if data.features != learner.inputs:
+        raise ConfigurationError(
+            f"the model takes {learner.inputs} features, {data.name} has {data.features} "
+            f"(shape {data.shape})"
+        )
+    unknown = set(range(data.classes)) - set(learner.classes)
+    if unknown:
+        raise ConfigurationError(
+            f"{data.name} has {data.classes} classes, the model knows {len(learner.classes)}"
+        )

@@ -1,0 +1,54 @@
+"""Mean and deviation of inputs, of all pixels together or of each feature of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sffa.errors import DataError
+
+Array = NDArray[Any]
+
+ROUNDING = 10 * float(np.finfo(np.float32).eps)
+"""A deviation below this share of the mean is rounding, not variation."""
+_SMALLEST = 1e-30
+_CHUNK = 1 << 22
+
+
+def moments(x: Array) -> tuple[float, float]:
+    """Return mean and standard deviation over all values, uint8 scaled to [0, 1].
+
+    >>> moments(np.array([[0, 255]], np.uint8))
+    (0.5, 0.5)
+    """
+    flat = x.reshape(-1)
+    if x.dtype == np.uint8:
+        counts = np.zeros(256, np.int64)
+        for start in range(0, len(flat), _CHUNK):
+            counts += np.bincount(flat[start : start + _CHUNK], minlength=256)
+        values = np.arange(256) / 255
+        mean = float(counts @ values) / len(flat)
+        std = float(np.sqrt(counts @ (values - mean) ** 2 / len(flat)))
+    else:
+        mean = float(flat.mean(dtype=np.float64))
+        std = float(flat.std(dtype=np.float64))
+    if not std > 0:
+        raise DataError("every value of the training images is the same: nothing can be learned")
+    return mean, std
+
+
+def feature_moments(table: Array, *, rounding: float = 0.0) -> tuple[Array, Array]:
+    """Return mean and standard deviation of each column (float64); that of a constant one is 1.
+
+    A column counts as constant if its deviation is not above ``rounding`` times its mean.
+
+    >>> mean, std = feature_moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> mean.tolist(), std.tolist()
+    ([2.0, 5.0], [1.0, 1.0])
+    """
+    mean = table.mean(axis=0, dtype=np.float64)
+    std = table.std(axis=0, dtype=np.float64)
+    least = np.maximum(rounding * np.abs(mean), _SMALLEST) if rounding else 0.0
+    return mean, np.where(std > least, std, 1.0)

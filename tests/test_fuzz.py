@@ -1,0 +1,83 @@
+"""The fuzz driver finds what it is there to find, and finds nothing in what reads data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fuzz.driver import fuzz
+from fuzz.surface import OURS, generator, surface
+
+PLANTED = """
+import os, time, warnings
+from pathlib import Path
+from fuzz.surface import Surface
+from sffa.errors import DataError
+
+def read(case):
+    number, folder = case
+    if number == 0:
+        raise DataError("one line")
+    if number == 1:
+        raise ValueError("not ours")
+    if number == 2:
+        bytearray(2 << 30)
+    if number == 3:
+        (folder.parent / "touched").touch()
+    if number == 4:
+        os._exit(3)
+    if number == 5:
+        warnings.warn("careless")
+    if number == 6:
+        raise DataError("two\\nlines")
+    if number == 7:
+        try:
+            time.sleep(60)
+        except Exception:
+            pass
+    (folder / "inside").touch()
+
+def make(rng, folder):
+    number = int(folder.name) if folder.name.isdigit() else -1
+    return number, folder
+
+SURFACE = Surface(make, read)
+"""
+
+
+def test_every_kind_of_finding_is_found(tmp_path: Path, monkeypatch):
+    (tmp_path / "planted").mkdir()
+    (tmp_path / "planted" / "surface.py").write_text(PLANTED)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    counts = fuzz("planted.surface", range(10), seed=0)
+    assert (counts.cases, counts.accepted, counts.refused) == (10, 2, 1)
+    found = dict(counts.findings)
+    for number, what in {
+        1: "ValueError: not ours",
+        2: "MemoryError",
+        3: "touched open",
+        4: "ended the process (3)",
+        5: "UserWarning: careless",
+        6: "not one short line",
+        7: "OvertimeError",
+    }.items():
+        assert what in found[number]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_damaged_data_is_refused_in_one_line_or_read(name: str):
+    counts = fuzz(name, range(60), seed=1)
+    assert counts.findings == []
+    assert counts.cases == 60
+    assert counts.refused > 10
+
+
+@pytest.mark.parametrize("name", ["idx", "npz", "archives"])
+def test_the_same_seed_makes_the_same_cases(name: str, tmp_path: Path):
+    made = []
+    for place in ("a", "b"):
+        folder = tmp_path / place
+        folder.mkdir()
+        surface(name).make(generator(name, 0, 5), folder)
+        made.append({path.name: path.stat().st_size for path in folder.iterdir()})
+    assert made[0] == made[1]
