@@ -10,6 +10,24 @@ import torch
 from sklearn.datasets import load_digits
 from torch import Tensor
 
+from sffa import kernels
+
+
+def pytest_configure() -> None:
+    """Keep the whole session to one thread, fixtures of a module or of the session included.
+
+    The bits of a product may depend on the number of threads: what a wide fixture computes and
+    what a test compares it with must come from the same number.
+    """
+    torch.set_num_threads(1)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once, before workers start that would each compile them."""
+    config = session.config
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        kernels.warm_up()
+
 
 def heed_interrupts() -> None:
     """Heed Ctrl-C in a child process even where the parent, as a background job, ignores it."""
@@ -18,11 +36,10 @@ def heed_interrupts() -> None:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Keep every test to one thread, so that tests beside each other share a machine well."""
-    before = torch.get_num_threads()
+    """Return to one thread for every test, whatever the test before it did."""
     torch.set_num_threads(1)
     yield
-    torch.set_num_threads(before)
+    torch.set_num_threads(1)
 
 
 @pytest.fixture
