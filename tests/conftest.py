@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,6 +12,8 @@ from sklearn.datasets import load_digits
 from torch import Tensor
 
 from sffa import kernels
+
+COMPUTING = ("analysis", "continual", "contracts", "core", "kernels")
 
 
 def pytest_configure() -> None:
@@ -27,6 +30,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         kernels.warm_up()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what computes: another processor, library or number of threads may change it."""
+    here = Path(__file__).parent
+    for item in items:
+        if any(item.path.is_relative_to(here / room) for room in COMPUTING):
+            item.add_marker("portable")
 
 
 def heed_interrupts() -> None:
