@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 from tests.cli.conftest import Run
 
-from sffa.cli.train import _Run
-from sffa.core import Epoch, load
+from sffa.core import Epoch, Trainer, load
 from sffa.data import load as load_data
 
 TINY = ("--hidden", "40,40", "--set", "k=5", "--batch-size", 256)
@@ -36,14 +37,18 @@ def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
     settings = (*TINY, "--schedule", schedule, "--epochs", 2)
     sffa("train", *settings, "--out", "whole.safetensors")
 
-    class Interrupted(_Run):
-        def on_epoch(self, epoch: Epoch) -> None:
-            super().on_epoch(epoch)
+    fit = Trainer.fit
+
+    def interrupted(self: Trainer, *args: Any, on_epoch: Callable, **options: Any) -> Any:
+        def then_stop(epoch: Epoch) -> None:
+            on_epoch(epoch)
             if epoch.number == cut:
                 raise KeyboardInterrupt
 
+        return fit(self, *args, on_epoch=then_stop, **options)
+
     with monkeypatch.context() as patch:
-        patch.setattr("sffa.cli.train._Run", Interrupted)
+        patch.setattr(Trainer, "fit", interrupted)
         assert sffa("train", *settings, "--out", "part.safetensors").code == 130
     done = sffa("train", "--resume", "part.safetensors")
     if (schedule, cut) == ("online", 2):
