@@ -47,7 +47,7 @@ bench: $(BASE)
 	@$(VENV)/bin/sffa bench
 
 test: $(DEV)
-	@$(PY) -m pytest -n $(TEST_WORKERS) --dist=loadgroup $(if $(SLOW),,-m 'not slow') $(PYTEST)
+	@$(PY) -m pytest -n $(TEST_WORKERS) $(if $(SLOW),,-m 'not slow') $(PYTEST)
 
 test-all:
 	@$(MAKE) --no-print-directory test SLOW=1

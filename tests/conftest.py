@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,20 @@ from torch import Tensor
 from sffa import kernels
 
 COMPUTING = ("analysis", "continual", "contracts", "core", "kernels")
+
+# Files of one group run in one process, one test after the other: those that start, kill, time or
+# weigh processes stay out of each other's way, and what a wide fixture makes is made once.
+GROUPS = {
+    "tests/study/test_survival.py": "grid",
+    "tests/study/test_ray.py": "grid",
+    "tests/study/test_executors.py": "processes",
+    "tests/bench/test_bench.py": "processes",
+    "tests/data/test_mirrors.py": "processes",
+    "tests/report/test_browser.py": "pages",
+    "tests/report/test_page.py": "pages",
+    "tests/report/test_figures.py": "figures",
+    "tests/report/test_sources.py": "figures",
+}
 
 
 def pytest_configure() -> None:
@@ -30,6 +45,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         kernels.warm_up()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep groups together and hand out all other tests one by one, the groups first.
+
+    xdist's own groups write into a test's name, which pytest 9.2 no longer lets it do.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return GROUPS.get(nodeid.split("::")[0], nodeid)
+
+    return ByGroup(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

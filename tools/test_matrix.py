@@ -269,7 +269,6 @@ def tested(setting: str, place: Place, options: Options) -> Row:
     command += [
         "-n",
         str(options.workers),
-        "--dist=loadgroup",
         *(["tests"] if options.fast else []),
     ]
     began = time.monotonic()

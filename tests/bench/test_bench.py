@@ -10,8 +10,6 @@ from sffa.bench.plain import PlainSFFA
 from sffa.core import Network
 from sffa.errors import ConfigurationError
 
-pytestmark = pytest.mark.xdist_group("processes")  # it times, and starts processes to weigh
-
 SMALL = Shape(labels=3, width=60, batch=8, inputs=7, k=4)
 
 

@@ -229,7 +229,7 @@ def test_auto_picks_numba_on_a_cpu_and_torch_elsewhere():
 def test_unknown_backends_and_wrong_devices_are_refused_in_a_line():
     with pytest.raises(ConfigurationError, match="unknown backend 'nunba'; did you mean 'numba'"):
         kernels.get("nunba", CPU)
-    with pytest.raises(ConfigurationError, match="run on a CPU, not on meta"):
+    with pytest.raises(ConfigurationError, match="runs on a CPU, not on meta"):
         kernels.get("numba", torch.device("meta"))
 
 

@@ -16,7 +16,6 @@ DRIVER = shutil.which("chromedriver")
 selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not here"),
     pytest.mark.timeout(180),
 ]

@@ -14,8 +14,6 @@ from sffa.study import Campaign, Progress, Store, StudyError, make_executor
 from sffa.study.executors.local import Local
 from sffa.study.threads import layout
 
-pytestmark = pytest.mark.xdist_group("processes")  # which it starts, kills and counts
-
 
 def test_a_worker_that_is_killed_is_replaced_and_its_run_done_again(tmp_path: Path) -> None:
     runs = [tiny(seed=seed) for seed in range(3)]

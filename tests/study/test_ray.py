@@ -21,7 +21,6 @@ from tests.study.test_survival import count, events
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("grid"),
     pytest.mark.timeout(600),
     pytest.mark.skipif(
         importlib.util.find_spec("ray") is None,

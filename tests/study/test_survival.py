@@ -19,9 +19,6 @@ from tests.study.conftest import GRID, SIZE, begin, complete, environment, outco
 
 from sffa.study import Record, read_records
 
-# One process computes the undisturbed grid, and nothing but the kills disturbs the others.
-pytestmark = pytest.mark.xdist_group("grid")
-
 KILLS = 20
 
 

@@ -62,7 +62,7 @@ def run(
         stops there with `Stopped`.
     checkpoint
         A file to save to after every experience and on a stop. If it is there already, the run
-        goes on from it, to the bits it would have come to (same machine and number of threads).
+        goes on from it, to the bits it would have come to.
     """
     if not isinstance(config, ContinualConfig):
         raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
