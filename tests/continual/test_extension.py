@@ -105,7 +105,7 @@ def test_an_own_strategy_joins_others_and_goes_on_after_a_stop() -> None:
         run(config, toy(), checkpoint="c.safetensors", on_batch=lambda done, _: np.bool_(done == 9))
     resumed = run(config, toy(), checkpoint="c.safetensors")
     assert resumed.rows == whole.result.rows
-    assert float(whole.strategy.tensors()["1.memory.steps"]) == whole.steps
+    assert float(whole.strategy.tensors()["1.buffers.steps"]) == whole.steps
 
 
 def test_an_own_algorithm_learns_and_says_that_it_cannot_be_saved() -> None:
@@ -169,7 +169,7 @@ def test_mistakes_that_only_a_run_shows_are_told_in_a_line() -> None:
         run(small("bp", method="ideas:Gives"), toy())
     with pytest.raises(ConfigurationError, match="goes into extra_loss"):
         run(small("bp", method="replay+ideas:Gives"), toy())
-    with pytest.raises(ConfigurationError, match=r"Numbers keeps memory.seen, a int"):
+    with pytest.raises(ConfigurationError, match=r"Numbers keeps buffers.seen, a int"):
         run(small("bp", method="ideas:Numbers"), toy())
     with pytest.raises(DataError, match="with a task and examples without one"):
         run(small("sffa", method="ideas:Untasked", scenario="task"), toy())

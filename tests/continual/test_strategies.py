@@ -176,7 +176,7 @@ def test_combined_strategies_do_what_each_does() -> None:
     assert any("curvature" in name for name in kept)
     assert len(both.extra_batch(Clock(1, 0, 0)).y) > 0
     alone = trained("bp", "replay").strategy
-    assert torch.equal(both.parts[0].memory["x"], alone.memory["x"])
+    assert torch.equal(both.parts[0].buffers["x"], alone.buffers["x"])
     other = trained("bp", "ewc")
     assert not torch.equal(
         both.parts[1].parameter_state["curvature"]["body.0.weight"],

@@ -1,4 +1,4 @@
-"""The examples in the guide and in the pages about adapters run as printed."""
+"""The examples in the guide and in the pages about integrations run as printed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 PAGES = Path(__file__).parents[2] / "docs"
-NEEDS = {"adapters/onnx": ["onnx", "onnxruntime"], "adapters/avalanche": ["avalanche"]}
+NEEDS = {"integrations/onnx": ["onnx", "onnxruntime"], "integrations/avalanche": ["avalanche"]}
 
 
 @pytest.mark.parametrize(
-    "page", ["guide", "extending", "adapters/sklearn", "adapters/onnx", "adapters/avalanche"]
+    "page",
+    ["guide", "extending", "integrations/sklearn", "integrations/onnx", "integrations/avalanche"],
 )
 @pytest.mark.filterwarnings("default")
 def test_the_examples_of_a_page_run(
