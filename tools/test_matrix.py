@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -276,12 +277,12 @@ def tested(setting: str, place: Place, options: Options) -> Row:
         process = start(place, command, out)
         try:
             process.wait(options.limit)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
-            os.killpg(process.pid, 15)
-            process.wait()
-            if isinstance(error, KeyboardInterrupt):
-                raise
+        except subprocess.TimeoutExpired:
             return Row(setting, seconds=options.limit, problem=f"not done in time; see {log}")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
     return row_of(setting, log, time.monotonic() - began)
 
 
@@ -313,6 +314,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=min(8, os.cpu_count() or 1))
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds for one setting")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends what it started, too
     logs = Path(tempfile.mkdtemp(prefix="sffa-matrix-logs-"))
     lines, broken = list(HEAD), False
     print("\n".join(HEAD), flush=True)
