@@ -18,11 +18,16 @@ DOCS := $(VENV)/.stamp-docs-$(KEY)
 LOCK := $(if $(shell command -v flock),flock Makefile)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test check format bench docs clean
+.PHONY: help venv install demo test test-all test-matrix check format bench docs clean
+
+# Tests run beside one another, as many as there are cores, at most eight.
+TEST_WORKERS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); [ "$$n" -le 8 ] && echo "$$n" || echo 8)
 
 help:
 	@echo 'make demo     train SFFA, FFA and back-propagation on digits, write a page'
-	@echo 'make test     tests and doctests'
+	@echo 'make test     tests and doctests; SLOW=1 with those that take minutes'
+	@echo 'make test-all the same as make test SLOW=1'
+	@echo 'make test-matrix  the tests as on other machines; FAST=1 for some of them, OUT=file for the table'
 	@echo 'make check    formatting, lint, types, import contracts'
 	@echo 'make format   format and fix what ruff can fix'
 	@echo 'make bench    speed and memory'
@@ -42,7 +47,13 @@ bench: $(BASE)
 	@$(VENV)/bin/sffa bench
 
 test: $(DEV)
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n $(TEST_WORKERS) $(if $(SLOW),,-m 'not slow') $(PYTEST)
+
+test-all:
+	@$(MAKE) --no-print-directory test SLOW=1
+
+test-matrix: $(DEV)
+	@$(PY) tools/test_matrix.py --workers $(TEST_WORKERS) $(if $(FAST),--fast) $(if $(OUT),--out '$(OUT)') $(MATRIX)
 
 check: $(DEV)
 	$(VENV)/bin/ruff format --check .

@@ -4,11 +4,72 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from sklearn.datasets import load_digits
 from torch import Tensor
+
+from sffa import kernels
+
+COMPUTING = ("analysis", "continual", "contracts", "core", "kernels")
+
+# Files of one group run in one process, one test after the other: those that start, kill, time or
+# weigh processes stay out of each other's way, and what a wide fixture makes is made once.
+GROUPS = {
+    "tests/study/test_survival.py": "grid",
+    "tests/study/test_ray.py": "grid",
+    "tests/study/test_executors.py": "processes",
+    "tests/bench/test_bench.py": "processes",
+    "tests/data/test_mirrors.py": "processes",
+    "tests/report/test_browser.py": "pages",
+    "tests/report/test_page.py": "pages",
+    "tests/report/test_figures.py": "figures",
+    "tests/report/test_sources.py": "figures",
+}
+
+
+def pytest_configure() -> None:
+    """Keep the whole session to one thread, fixtures of a module or of the session included.
+
+    The bits of a product may depend on the number of threads: what a wide fixture computes and
+    what a test compares it with must come from the same number.
+    """
+    torch.set_num_threads(1)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once, before workers start that would each compile them."""
+    config = session.config
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        with suppress(RuntimeError):  # where kernels cannot be compiled the tests will tell
+            kernels.warm_up()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep groups together and hand out all other tests one by one, the groups first.
+
+    xdist's own groups write into a test's name, which pytest 9.2 no longer lets it do.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return GROUPS.get(nodeid.split("::")[0], nodeid)
+
+    return ByGroup(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what computes: another processor, library or number of threads may change it."""
+    here = Path(__file__).parent
+    for item in items:
+        if any(item.path.is_relative_to(here / room) for room in COMPUTING):
+            item.add_marker("portable")
 
 
 def heed_interrupts() -> None:
@@ -18,11 +79,10 @@ def heed_interrupts() -> None:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Keep every test to one thread, so that tests beside each other share a machine well."""
-    before = torch.get_num_threads()
+    """Return to one thread for every test, whatever the test before it did."""
     torch.set_num_threads(1)
     yield
-    torch.set_num_threads(before)
+    torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -1,27 +1,10 @@
-<<<<<<< HEAD
-"""Holding examples out of training."""
-=======
 """Which examples are held out: one function for datasets, tables and portions of a stream."""
->>>>>>> data
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-<<<<<<< HEAD
-
-Array = np.ndarray[Any, Any]
-
-
-def hold_out_share(y: Array, share: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return the places kept and those held out: a share of each class, never its last example."""
-    held = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        rows = np.flatnonzero(y == label)
-        count = min(round(share * len(rows)), len(rows) - 1)
-        held[rows[rng.permutation(len(rows))[:count]]] = True
-=======
 from numpy.typing import NDArray
 
 from sffa.errors import ConfigurationError
@@ -62,5 +45,4 @@ def hold_out(y: Any, amount: float, rng: np.random.Generator) -> tuple[Index, In
         rows = np.flatnonzero(labels == label)
         count = min(round(amount * len(rows)), len(rows) - 1)
         held[rng.permutation(rows)[:count]] = True
->>>>>>> data
     return np.flatnonzero(~held), np.flatnonzero(held)

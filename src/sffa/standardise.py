@@ -17,6 +17,34 @@ _SMALLEST = 1e-30
 _CHUNK = 1 << 22
 
 
+def scale_of(x: Array) -> tuple[Any, Any]:
+    """Return mean and deviation of examples (N, ...): of each feature of a table, else of all.
+
+    >>> scale_of(np.array([[0, 255]], np.uint8))
+    (0.5, 0.5)
+    """
+    if not is_table(x):
+        return moments(x)
+    mean, std = feature_moments(x, rounding=ROUNDING)
+    if (x == x[:1]).all():
+        raise DataError("every training example is the same: nothing can be learned")
+    return mean.astype(np.float32), std.astype(np.float32)
+
+
+def is_table(x: Array) -> bool:
+    """Whether the columns are features with scales of their own, not pixels, which share one.
+
+    Pixels lie in 0 to 1, or are whole numbers in 0 to 255.
+
+    >>> is_table(np.array([[0.1, 900.0]])), is_table(np.array([[0.1, 0.9]]))
+    (True, False)
+    """
+    if x.ndim != 2 or x.dtype == np.uint8:
+        return False
+    whole = bool((x == np.floor(x)).all())
+    return not (x.min() >= 0 and x.max() <= (255 if whole else 1))
+
+
 def moments(x: Array) -> tuple[float, float]:
     """Return mean and standard deviation over all values, uint8 scaled to [0, 1].
 
@@ -35,7 +63,7 @@ def moments(x: Array) -> tuple[float, float]:
         mean = float(flat.mean(dtype=np.float64))
         std = float(flat.std(dtype=np.float64))
     if not std > 0:
-        raise DataError("every value of the training images is the same: nothing can be learned")
+        raise DataError("every value of the training examples is the same: nothing can be learned")
     return mean, std
 
 

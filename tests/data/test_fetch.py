@@ -4,6 +4,7 @@ import errno
 import gzip
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -212,14 +213,19 @@ def test_without_locks_concurrent_fetches_are_still_whole(web, toy, tmp_path: Pa
     assert len(load_entry(entry, tmp_path).train) == 20
 
 
-def test_leftovers_of_a_killed_fetch_are_harmless_and_swept(web, toy, tmp_path: Path):
+def test_leftovers_of_a_killed_fetch_are_harmless_and_swept(web, toy, tmp_path: Path, monkeypatch):
     toy.serve(web)
-    left = tmp_path / "toy" / f"{fetching._PREFIX}dead"
-    left.mkdir(parents=True)
-    (left / IMAGES).write_bytes(b"half")
-    (tmp_path / "toy" / ".lock").write_text("")
+    web.answers[f"/{IMAGES}.gz"] = web.cut
+    with monkeypatch.context() as patch:  # the killed clean nothing up
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        with pytest.raises(DownloadError):
+            fetch(toy.entry(Mirror(web.base)), tmp_path)
+    before = list((tmp_path / "toy").rglob("*"))
+    assert any(path.is_dir() for path in before)
+    toy.serve(web)
     fetch(toy.entry(Mirror(web.base)), tmp_path)
     assert len(kept(tmp_path)) == 4
+    assert not any(path.is_dir() for path in (tmp_path / "toy").rglob("*"))
 
 
 def _full_disk(*_: object) -> None:

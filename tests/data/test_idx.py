@@ -55,7 +55,7 @@ def _flipped_crc(blob: bytes) -> bytes:
 
 
 CONTENT = idx.encode(IMAGES)
-ZIPPED = gzip.compress(CONTENT)
+ZIPPED = gzip.compress(CONTENT, mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,21 @@ ZIPPED = gzip.compress(CONTENT)
         (CONTENT[:-1], "truncated, the header announces 24 bytes of values (2, 3, 4), found 23"),
         (CONTENT + b"\0", "trailing bytes, the header announces 24 bytes"),
         (b"\0\0\x08\x02" + b"\xff" * 8 + b"abc", "truncated, the header announces"),
+    ],
+    ids=[
+        "half of gz",
+        "gz less a byte",
+        "gz with another checksum",
+        "gz and more",
+        "nothing",
+        "a picture",
+        "an unknown kind",
+        "too many dimensions",
+        "no dimension",
+        "half a header",
+        "a byte too few",
+        "a byte too many",
+        "a huge shape",
     ],
 )
 def test_a_damaged_file_is_one_line_that_names_it(tmp_path: Path, blob: bytes, says: str):

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import io
 import time
-import urllib.error
-import urllib.request
+from email import message_from_string
 from pathlib import Path
+from urllib.response import addinfourl
 
 import pytest
 
@@ -52,7 +53,26 @@ def test_a_refused_connection_is_one_line(tmp_path: Path, monkeypatch):
         download("http://127.0.0.1:9/x", tmp_path / "x", Meter())
 
 
-def test_a_redirect_never_leaves_https():
-    request = urllib.request.Request("https://example.org/a")
-    with pytest.raises(urllib.error.URLError, match="redirects from https"):
-        mirrors._NoDowngrade().redirect_request(request, None, 302, "", {}, "http://example.org/b")
+@pytest.mark.parametrize("scheme", ["http", "ftp", "https"])
+def test_a_redirect_never_leaves_https(tmp_path: Path, monkeypatch, scheme: str):
+    asked = []
+
+    def answered(self, request):
+        """Answer /a with a redirect and anything else with a word, over no wire."""
+        asked.append(request.full_url)
+        moved = request.full_url.endswith("/a")
+        head = message_from_string(f"Location: {scheme}://example.org/b\n" if moved else "")
+        answer = addinfourl(io.BytesIO(b"word"), head, request.full_url, 302 if moved else 200)
+        answer.msg = ""
+        return answer
+
+    for handler in ("HTTPSHandler.https_open", "HTTPHandler.http_open", "FTPHandler.ftp_open"):
+        monkeypatch.setattr(f"urllib.request.{handler}", answered)
+    if scheme == "https":
+        download("https://example.org/a", tmp_path / "x", Meter())
+        assert (tmp_path / "x").read_bytes() == b"word"
+        assert asked == ["https://example.org/a", "https://example.org/b"]
+        return
+    with pytest.raises(DownloadError, match=f"redirects from https to {scheme}://example.org/b"):
+        download("https://example.org/a", tmp_path / "x", Meter())
+    assert asked == ["https://example.org/a"]

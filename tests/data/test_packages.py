@@ -102,6 +102,7 @@ def test_members_never_leave_the_folder_they_are_taken_to(tmp_path: Path):
         deb(lzma.compress(tarred({"a": GENERATOR.bytes(5000)}, "w")))[:-400],
         b"!<arch>\nnothing",
     ],
+    ids=["nothing", "no zip", "half a zip", "half a tar", "no tar", "half a deb", "no deb"],
 )
 def test_a_damaged_archive_is_one_error_of_data(tmp_path: Path, blob: bytes):
     archive = tmp_path / "package"

@@ -140,6 +140,7 @@ def test_files_of_others_and_other_endings_are_refused(tmp_path: Path) -> None:
         export_command(tmp_path / "other.safetensors", tmp_path / "m.pt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["sffa", "ffa"])
 def test_all_mnist_test_images_score_the_same(algorithm: str, tmp_path: Path) -> None:
     try:

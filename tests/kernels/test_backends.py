@@ -115,6 +115,7 @@ def test_no_gradient_reaches_the_latent(case):
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_the_same_question_gets_the_same_bits_for_any_number_of_threads(case):
+    """The loops alone promise this; with torch's products before them a network does not."""
     question = pose(replace(case, batch=case.batch * 3))
     answers = []
     before = torch.get_num_threads()
@@ -196,7 +197,7 @@ def test_a_gate_of_all_neurons_is_no_gate():
     everything = torch.arange(80).reshape(1, 2, 40).expand(3, 2, 40).int()
     for kernel in (REFERENCE, NUMBA):
         gated = replace(question, gate=Gate(everything)).ask(kernel)
-        assert torch.equal(gated.energy, question.ask(kernel).energy)
+        assert_close(gated.energy, question.ask(kernel).energy, kernel.name)
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])

@@ -22,7 +22,7 @@ from sffa.core.learner import Learner, restored
 from sffa.core.negatives import Negatives
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, warn_renamed
-from sffa.scaling import scale_of
+from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")

@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sffa.data.dataset import (
-    Array,
-    Dataset,
-    Labels,
-    Split,
-    feature_moments,
-    is_table,
-    moments,
-)
+from sffa.data.dataset import Array, Dataset, Labels, Split
 from sffa.data.plain import plain
 from sffa.errors import DataError
 from sffa.splits import hold_out
+from sffa.standardise import scale_of
 
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
@@ -64,7 +57,7 @@ def from_arrays(
             raise DataError(f"{name}: test images are {x2.dtype}, training images {x.dtype}")
         named = class_names is not None
         test = Split(x2, _positions(raw2, classes, f"{name}: test", by_position=named))
-    mean, std = feature_moments(train.x) if is_table(train.x) else moments(train.x)
+    mean, std = scale_of(train.x)
     return Dataset(name, train, test, tuple(str(c) for c in classes), mean, std)
 
 

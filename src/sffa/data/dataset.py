@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sffa import splits, standardise
+from sffa import splits
 from sffa.errors import ConfigurationError, DataError
 from sffa.files import checksum
 from sffa.standardise import moments as moments
@@ -109,30 +109,3 @@ class Dataset:
             )
         kept, held = splits.hold_out(self.train.y, int(n), np.random.default_rng(seed))
         return replace(self, train=self.train.subset(kept)), self.train.subset(held)
-
-
-def is_table(x: Array) -> bool:
-    """Whether ``x`` holds features, each with its own scale, and not pixels, which share one.
-
-    Pixels lie in 0 to 1, or are whole numbers in 0 to 255.
-
-    >>> is_table(np.array([[0.1, 900.0]])), is_table(np.array([[0.1, 0.9]]))
-    (True, False)
-    """
-    if x.ndim != 2 or x.dtype == np.uint8:
-        return False
-    whole = bool((x == np.floor(x)).all())
-    return not (x.min() >= 0 and x.max() <= (255 if whole else 1))
-
-
-def feature_moments(x: Array) -> tuple[Array, Array]:
-    """Return mean and deviation of each feature (float32); that of a constant one is 1.
-
-    >>> mean, std = feature_moments(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    >>> mean.tolist(), std.tolist()
-    ([2.0, 5.0], [1.0, 1.0])
-    """
-    mean, std = standardise.feature_moments(x)
-    if (x == x[0]).all():
-        raise DataError("every training example is the same: nothing can be learned")
-    return mean.astype(np.float32), std.astype(np.float32)

@@ -11,7 +11,7 @@ from torch import Tensor
 from sffa.continual import Experience, Strategy, View
 from sffa.core import Callback, EarlyStopping, Epoch, Learner, Trainer
 from sffa.core.seeds import generator
-from sffa.splits import hold_out_share
+from sffa.splits import hold_out
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Incremental:
     ) -> list[Epoch]:
         """Learn one portion through the strategy's hooks, as an experience of its own."""
         seed, number = self.trainer.seed, self.portions
-        kept, held = hold_out_share(y.numpy(), plan.held_out, generator(seed, "held", number))
+        kept, held = hold_out(y, float(plan.held_out), generator(seed, "held", number))
         view = View(x, y, y, torch.from_numpy(kept), None)
         unseen = View(x, y, y, torch.from_numpy(held), None)
         labels = tuple(torch.unique(y).tolist())

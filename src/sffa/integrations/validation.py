@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from sffa.errors import DataError, SFFAError
+from sffa.standardise import ROUNDING, feature_moments
 
 Table = NDArray[Any]
 Labels = NDArray[Any]
@@ -57,10 +58,7 @@ def moments(table: Table) -> tuple[Table, Table]:
             f"feature {feature} holds values beyond {_LARGEST:g}, too large to compute with; "
             "scale it first"
         )
-    mean = table.mean(axis=0, dtype=np.float64)
-    std = table.std(axis=0, dtype=np.float64)
-    noise = 10 * np.finfo(np.float32).eps * np.abs(mean)
-    return mean, np.where(std > np.maximum(noise, 1e-30), std, 1.0)
+    return feature_moments(table, rounding=ROUNDING)
 
 
 def within_reach(table: Table, mean: Table, std: Table) -> Table:

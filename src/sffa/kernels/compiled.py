@@ -1,8 +1,9 @@
 """Compiled loops: choose winners, gather weights, scatter gradients; pull weights back.
 
 Every loop runs in parallel over something that it alone writes (an example, a row of weights) and
-sums in a fixed order, so results do not depend on the number of threads. Indices are unsigned:
-a signed index makes numba test each one for Python's counting from the end.
+sums in a fixed order, so what a loop gives does not depend on the number of threads; it may on the
+processor, and the products around the loops are torch's, whose bits may depend on both. Indices
+are unsigned: a signed index makes numba test each one for Python's counting from the end.
 """
 
 from __future__ import annotations

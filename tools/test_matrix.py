@@ -1,0 +1,340 @@
+"""Run the tests as other machines would: other instructions, threads, users, folders, Pythons.
+
+``make test-matrix`` runs the suite once for each setting below and prints a row for each: passed,
+failed, skipped, seconds; or why a setting cannot be had here. ``--fast`` runs the tests marked
+``portable`` only. The exit code is 1 if a test failed under any setting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parents[1]
+NOBODY = 65534
+PYTHONS = ("3.11", "3.12", "3.13")
+# What an environment with torch and all extras may need, the largest build of torch included.
+VENV_BYTES = 12 * 2**30
+CLOSING = re.compile(r"^(=+ )?(?P<counts>\d+ [a-z]+.*|no tests ran.*) in (?P<seconds>[\d.]+)s")
+LEFT_OUT = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "site", "dist", "build")
+
+
+Process = subprocess.Popen[bytes]
+
+
+class Unavailable(Exception):
+    """A setting that cannot be had on this machine, and why."""
+
+
+@dataclass
+class Place:
+    """Where and how one run of the tests happens."""
+
+    tree: Path = ROOT
+    python: str = sys.executable
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    user: int | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asked for."""
+
+    fast: bool
+    workers: int
+    limit: float
+    venvs: Path | None
+    logs: Path
+    scratch: Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the tests came to under one setting."""
+
+    setting: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    problem: str = ""
+
+    def line(self) -> str:
+        """Write the row of the table."""
+        if self.problem:
+            return f"| {self.setting} | – | – | – | {self.seconds:.0f} | {self.problem} |"
+        counts = f"{self.passed} | {self.failed} | {self.skipped} | {self.seconds:.0f}"
+        return f"| {self.setting} | {counts} | |"
+
+
+HEAD = (
+    "| setting | passed | failed | skipped | seconds | |",
+    "| --- | ---: | ---: | ---: | ---: | --- |",
+)
+
+
+Setting = Callable[[Options], AbstractContextManager[Place]]
+
+
+def variables(**values: str | None) -> Setting:
+    """Make a setting of environment variables; None takes one away."""
+
+    @contextmanager
+    def setting(_: Options) -> Iterator[Place]:
+        place = Place()
+        for name, value in values.items():
+            place.environment.pop(name, None)
+            if value is not None:
+                place.environment[name] = value
+        yield place
+
+    return setting
+
+
+@contextmanager
+def busy_cores(options: Options) -> Iterator[Place]:
+    """Keep two cores busy meanwhile; the burners end by themselves if this process cannot."""
+    burn = f"import time; end = time.monotonic() + {options.limit}\nwhile time.monotonic() < end: 0"
+    burners = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(2)]
+    try:
+        yield Place()
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+@contextmanager
+def path_with_spaces(options: Options) -> Iterator[Place]:
+    """Run in a copy whose path has spaces and a letter that is not ASCII."""
+    yield Place(copied(options.scratch / "a path with späces"))
+
+
+@contextmanager
+def not_root(options: Options) -> Iterator[Place]:
+    """Run as nobody, who may read the tree and write to a home alone."""
+    if os.geteuid() != 0:
+        yield Place()  # whoever runs this is not root already
+        return
+    options.scratch.chmod(0o755)
+    tree = copied(options.scratch / "of root")
+    home = options.scratch / "home of nobody"
+    home.mkdir()
+    os.chown(home, NOBODY, NOBODY)
+    place = Place(tree, user=NOBODY)
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NUMBA_CACHE_DIR"):
+        place.environment.pop(name, None)
+    place.environment |= {"HOME": str(home), "TMPDIR": str(home)}
+    try:
+        tried = start(place, [place.python, "-c", "import torch, pytest"])
+        if tried.wait() != 0:
+            raise Unavailable(f"nobody may not run {place.python}")
+    except PermissionError:
+        raise Unavailable(f"nobody may not run {place.python}") from None
+    yield place
+
+
+@contextmanager
+def no_numba_cache(options: Options) -> Iterator[Place]:
+    """Put a file where each cache folder would be, which keeps even root from writing there."""
+    place = Place(copied(options.scratch / "no cache"))
+    (place.tree / "src" / "sffa" / "kernels" / "__pycache__").touch()
+    blocked = options.scratch / "blocked"
+    blocked.touch()
+    place.environment.pop("NUMBA_CACHE_DIR", None)
+    place.environment |= {"XDG_CACHE_HOME": str(blocked), "HOME": str(blocked)}
+    yield place
+
+
+def another_python(version: str) -> Setting:
+    """Make a setting of a Python with an environment of its own, from the pinned versions."""
+
+    @contextmanager
+    def setting(options: Options) -> Iterator[Place]:
+        if sys.version_info[:2] == tuple(map(int, version.split("."))):
+            yield Place()
+            return
+        interpreter = found_python(version)
+        if options.venvs is None:
+            raise Unavailable("no folder for its environment; give one with --venvs")
+        folder = options.venvs / version
+        if not (folder / "ready").exists():
+            options.venvs.mkdir(parents=True, exist_ok=True)
+            free = shutil.disk_usage(options.venvs).free
+            if free < VENV_BYTES:
+                raise Unavailable(f"{free / 2**30:.0f} GB free, {VENV_BYTES / 2**30:.0f} needed")
+            install(interpreter, folder)
+        yield Place(python=str(folder / "bin" / "python"))
+
+    return setting
+
+
+def found_python(version: str) -> str:
+    """Return the path of an interpreter of that version, pyenv's included."""
+    kept = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))
+    for candidate in (shutil.which(f"python{version}"), *map(str, kept)):
+        if candidate and subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
+            return candidate
+    raise Unavailable(f"no Python {version} here")
+
+
+def install(interpreter: str, folder: Path) -> None:
+    """Make an environment with the pinned versions; torch first, by its exact pin."""
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    torch = next(pin for pin in pins if pin.startswith("torch=="))
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "-c", "constraints.txt"]
+    commands = [
+        [interpreter, "-m", "venv", str(folder)],
+        [*pip, torch],
+        [*pip, "hatchling", "editables"],
+        [*pip, "--no-build-isolation", "-e", ".[dev,avalanche,onnx,ray,tensorboard]"],
+    ]
+    for command in commands:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if done.returncode != 0:
+            said = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason told"]
+            raise Unavailable(f"{' '.join(command[3:5])}: {said[-1].strip()}")
+    (folder / "ready").touch()
+
+
+SETTINGS: dict[str, Setting] = {
+    "as it is": variables(),
+    "ATEN_CPU_CAPABILITY=default": variables(ATEN_CPU_CAPABILITY="default"),
+    "ONEDNN_MAX_CPU_ISA=SSE41": variables(ONEDNN_MAX_CPU_ISA="SSE41"),
+    "MKL_ENABLE_INSTRUCTIONS=SSE4_2": variables(MKL_ENABLE_INSTRUCTIONS="SSE4_2"),
+    "NUMBA_CPU_NAME=generic": variables(NUMBA_CPU_NAME="generic"),
+    "OMP_NUM_THREADS=1": variables(OMP_NUM_THREADS="1"),
+    "OMP_NUM_THREADS=2": variables(OMP_NUM_THREADS="2"),
+    "OMP_NUM_THREADS=5": variables(OMP_NUM_THREADS="5"),
+    "two busy cores": busy_cores,
+    "a path with spaces": path_with_spaces,
+    "not root": not_root,
+    "no numba cache": no_numba_cache,
+    "without HOME": variables(HOME=None, XDG_CACHE_HOME=None),
+    **{f"Python {version}": another_python(version) for version in PYTHONS},
+}
+
+
+def copied(target: Path) -> Path:
+    """Copy the tree without what is generated, for all to read."""
+    shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+    return target
+
+
+def start(place: Place, command: list[str], out: IO[bytes] | None = None) -> Process:
+    """Start a command in its place, as its user."""
+    return subprocess.Popen(
+        command,
+        cwd=place.tree,
+        env={**place.environment, "PYTHONPATH": str(place.tree / "src")},
+        stdin=subprocess.DEVNULL,
+        stdout=out or subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        user=place.user,
+        group=place.user,
+        extra_groups=None if place.user is None else [],
+    )
+
+
+def run(setting: str, options: Options) -> Row:
+    """Run the tests under one setting."""
+    began = time.monotonic()
+    try:
+        with SETTINGS[setting](options) as place:
+            return tested(setting, place, options)
+    except Unavailable as reason:
+        seconds = time.monotonic() - began
+        return Row(setting, seconds=seconds, problem=f"not available: {reason}")
+
+
+def tested(setting: str, place: Place, options: Options) -> Row:
+    """Run pytest in its place, and read its closing line."""
+    log = options.logs / f"{re.sub(r'[^A-Za-z0-9.]+', '-', setting)}.log"
+    chosen = "portable and not slow" if options.fast else "not slow"
+    command = [place.python, "-m", "pytest", "-p", "no:cacheprovider", "-m", chosen]
+    command += [
+        "-n",
+        str(options.workers),
+        *(["tests"] if options.fast else []),
+    ]
+    began = time.monotonic()
+    with open(log, "wb") as out:
+        process = start(place, command, out)
+        try:
+            process.wait(options.limit)
+        except subprocess.TimeoutExpired:
+            return Row(setting, seconds=options.limit, problem=f"not done in time; see {log}")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    return row_of(setting, log, time.monotonic() - began)
+
+
+def row_of(setting: str, log: Path, seconds: float) -> Row:
+    """Read what a log of pytest ends with."""
+    lines = log.read_text(errors="replace").splitlines()
+    closing = next((found for line in reversed(lines) if (found := CLOSING.match(line))), None)
+    if closing is None:
+        return Row(setting, seconds=seconds, problem=f"pytest did not finish; see {log}")
+    counts = {what: int(n) for n, what in re.findall(r"(\d+) ([a-z]+)", closing["counts"])}
+    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
+    return Row(setting, counts.get("passed", 0), failed, counts.get("skipped", 0), seconds)
+
+
+def failures(setting: str, logs: Path) -> list[str]:
+    """Return the names of what failed under a setting."""
+    log = logs / f"{re.sub(r'[^A-Za-z0-9.]+', '-', setting)}.log"
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+
+
+def main() -> int:
+    """Run every setting asked for, print and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--fast", action="store_true", help="only tests marked portable")
+    parser.add_argument("--only", action="append", choices=list(SETTINGS), metavar="SETTING")
+    parser.add_argument("--out", type=Path, help="file to write the table to")
+    parser.add_argument("--venvs", type=Path, help="folder for the environments of other Pythons")
+    parser.add_argument("--workers", type=int, default=min(8, os.cpu_count() or 1))
+    parser.add_argument("--limit", type=float, default=1800.0, help="seconds for one setting")
+    given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends what it started, too
+    logs = Path(tempfile.mkdtemp(prefix="sffa-matrix-logs-"))
+    lines, broken = list(HEAD), False
+    print("\n".join(HEAD), flush=True)
+    for setting in given.only or SETTINGS:
+        with tempfile.TemporaryDirectory(prefix="sffa-matrix-") as scratch:
+            options = Options(
+                given.fast, given.workers, given.limit, given.venvs, logs, Path(scratch)
+            )
+            row = run(setting, options)
+        lines.append(row.line())
+        print(row.line(), flush=True)
+        unavailable = row.problem.startswith("not available")
+        broken = broken or bool(row.failed) or (bool(row.problem) and not unavailable)
+        if given.out:
+            given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for line in failures(setting, logs):
+            print(f"  {line}", file=sys.stderr, flush=True)
+    print(f"logs: {logs}", file=sys.stderr)
+    return int(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
