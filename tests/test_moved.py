@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sffa import _moved
+from sffa import moved
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.ewc import EWC
 from sffa.errors import ConfigurationError
@@ -28,15 +28,15 @@ def in_a_fresh_interpreter(code: str, *flags: str) -> object:
 
 
 def test_every_new_name_of_a_module_exists():
-    for new in _moved.MODULES.values():
+    for new in moved.MODULES.values():
         assert importlib.util.find_spec(new) is not None, new
-    assert not set(_moved.MODULES) & set(_moved.MODULES.values())
+    assert not set(moved.MODULES) & set(moved.MODULES.values())
 
 
 EVERY = """
 import importlib, json, sys, warnings
 warnings.simplefilter("always")
-import sffa._moved as moved
+import sffa.moved as moved
 wrong = []
 for old, new in moved.MODULES.items():
     if "avalanche" in old or "tensorboard" in old or "onnx" in old:

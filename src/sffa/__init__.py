@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sffa import _moved
+from sffa import moved
 from sffa._version import __version__
 from sffa.core import Backprop, Network, Trainer, load
 from sffa.errors import SFFAError
@@ -21,7 +21,7 @@ __all__ = [
     "load",
 ]
 
-_moved.install()
+moved.install()
 
 
 def __getattr__(name: str) -> Any:

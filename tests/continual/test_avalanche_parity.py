@@ -220,7 +220,7 @@ def test_a_gem_with_the_same_samples_equals_avalanche(
         assert len(y) == 10
         return Batch(x, y + 2 * task, task) if scenario == "task" else Batch(x, y, None)
 
-    monkeypatch.setattr(session.strategy, "_drawn", draw_theirs)
+    monkeypatch.setattr(session.strategy, "drawn", draw_theirs)
     assert distance(train(session), theirs) < 1e-5
     assert next(drawn, None) is None
     assert distance(train(Unshuffled(small("bp", scenario=scenario), toy())), theirs) > 1e-3

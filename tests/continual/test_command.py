@@ -8,9 +8,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from sffa.cli.continual import _name, continual
+from sffa.cli.continual import continual
 from sffa.continual import ContinualConfig, ContinualRun, Stopped
 from sffa.errors import ConfigurationError
+from sffa.study.configuration import Run, file_name
 
 app = typer.Typer()
 app.command()(continual)
@@ -103,8 +104,9 @@ def test_runs_of_other_settings_keep_files_of_their_own(tmp_path: Path) -> None:
         sffa("--algorithm", "bp", "--lr", lr, "--out", str(tmp_path))
     assert len(list(tmp_path.glob("*.json"))) == 2
     usual = ContinualConfig(dataset="split-digits", algorithm="bp", seed=2)
-    assert _name(usual) == "split-digits-class-naive-bp-2"
-    assert _name(ContinualConfig(dataset="own/a.npz", epochs=3)).startswith("a-class-naive-sffa-0-")
+    assert file_name(Run(usual)) == "split-digits-class-naive-bp-2"
+    own = Run(ContinualConfig(dataset="own/a.npz", epochs=3))
+    assert file_name(own).startswith("a-class-naive-sffa-0-")
 
 
 def test_a_comparison_that_was_stopped_does_not_repeat_what_was_done(

@@ -129,7 +129,7 @@ def test_disjoint_shares_stay_disjoint_and_inside_the_layer(deepened, digits):
         assert own[:, 0].max() < layer.width // 2 <= own[:, 1].min()
         assert own.max() < layer.width
     for backend in ("torch", "numba"):
-        net.backend, net._kernel = backend, None
+        net.backend = backend
         assert net.scores(digits[0][:4]).isfinite().all()
 
 

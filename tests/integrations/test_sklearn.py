@@ -94,7 +94,7 @@ def test_the_buffer_is_bounded_and_shared_by_the_classes(wine: tuple[Any, ...]) 
     clf = SFFAClassifier(hidden=(100,), epochs=1, buffer_size=30, random_state=0)
     for start in range(0, 120, 12):
         clf.partial_fit(x[start : start + 12], y[start : start + 12])
-    stored = clf._incremental.strategy.buffers["y"].numpy()
+    stored = clf.strategy_.buffers["y"].numpy()
     assert np.bincount(stored).tolist() == [10, 10, 10]
 
 

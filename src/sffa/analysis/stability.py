@@ -77,7 +77,7 @@ class TracedNetwork(Network):
 
 
 class _Tell(Callback):
-    """Tell a listener the mean loss of every epoch."""
+    """Pass the mean loss of every epoch to a listener."""
 
     def __init__(self, network: TracedNetwork, listener: OnEpoch) -> None:
         self.network, self.listener = network, listener

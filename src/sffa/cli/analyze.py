@@ -137,7 +137,7 @@ def ood(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell foreign inputs from familiar ones by their goodness."""
+    """Draw how well the goodness separates foreign inputs from familiar ones."""
     from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, seed, threads, data_dir)

@@ -45,16 +45,18 @@ from sffa.study.threads import layout
 _DEFAULT_STORE = "runs/STUDY.sqlite"
 
 
+_STUDY = "rq1, rq2, ours, all, quick, or a .toml file."
+Only = Annotated[str | None, typer.Option(help="Only these, by commas.")]
+
+
 def reproduce(
-    study: Annotated[
-        str, typer.Argument(help="rq1, rq2, ours, all, quick, or a .toml file.")
-    ] = "all",
-    datasets: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
-    scenarios: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
+    study: Annotated[str, typer.Argument(help=_STUDY)] = "all",
+    datasets: Only = None,
+    scenarios: Only = None,
     methods: Annotated[
         str | None, typer.Option(help="Only these, by commas; of static runs, the negatives.")
     ] = None,
-    algorithms: Annotated[str | None, typer.Option(help="Only these, by commas.")] = None,
+    algorithms: Only = None,
     seeds: Annotated[str | None, typer.Option(help="Such as 0-9 or 0,3.")] = None,
     sets: Annotated[
         list[str] | None,

@@ -77,19 +77,10 @@ def run(
     >>> run(config, load("digits"), strategy=Replay(capacity=50)).config.method
     'replay'
     """
-    if not isinstance(config, ContinualConfig):
-        raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
-    if isinstance(data, str | os.PathLike):
-        raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
     restart_peak()
-    going = ContinualRun(
-        config,
-        data,
-        strategy=strategy,
-        learner=learner,
-        stream=stream,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-    )
+    path = None if checkpoint is None else Path(checkpoint)
+    given: Any = {"strategy": strategy, "learner": learner, "stream": stream}
+    going = ContinualRun(config, data, **given, checkpoint=path)
     listeners = [*callbacks, *_old_callbacks(on_experience, on_batch)]
     if not going.result.rows:
         going.evaluate()
@@ -114,6 +105,10 @@ class ContinualRun:
         stream: Stream | None = None,
         checkpoint: Path | None = None,
     ) -> None:
+        if not isinstance(config, ContinualConfig):
+            raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
+        if isinstance(data, str | os.PathLike):
+            raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
         if stream is None:
             if data is None:
                 raise DataError("a run needs data or a stream")

@@ -89,7 +89,7 @@ class Network(Learner, kind="network"):
             given["planned_classes"] = len(known)
         self.config = NetworkConfig(**given)
         self.backend = backend
-        self._kernel: Kernel | None = None
+        self._kernel: tuple[tuple[str, torch.device], Kernel] | None = None
         kernels.get(backend, torch.device("cpu" if backend == "numba" else "meta"))
         if self.config.gate is not None:
             self.shares(self.config)  # refuses shares too small for the winners
@@ -257,9 +257,10 @@ class Network(Learner, kind="network"):
         return self._backend().name == "numba"
 
     def _backend(self) -> Kernel:
-        if self._kernel is None or (self.device.type != "cpu") == (self._kernel.name == "numba"):
-            self._kernel = kernels.get(self.backend, self.device)
-        return self._kernel
+        wanted = self.backend, self.device
+        if self._kernel is None or self._kernel[0] != wanted:
+            self._kernel = wanted, kernels.get(self.backend, self.device)
+        return self._kernel[1]
 
     def _append(self, width: int) -> Layer:
         kind = SymmetricLayer if self.config.algorithm == "sffa" else ThresholdLayer

@@ -209,6 +209,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         trainer = Trainer(network, lr=self.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
         self._incremental = Incremental(trainer, self._make_strategy(seed, batch_size))
         self.network_ = network
+        self.strategy_ = self._incremental.strategy
         self.classes_ = np.empty(0)
         self._columns = np.empty(0, np.int64)
 

@@ -50,6 +50,8 @@ class SFFAClassifier(ForwardForwardClassifier):
         The classes met, sorted.
     network_
         The `sffa.Network`; its classes count in the order they were met.
+    strategy_
+        What protects old classes; its ``megabytes`` are what is kept of them.
     n_iter_, loss_curve_, validation_scores_
         Epochs of the last call, with the loss and the accuracy held out after each.
     mean_, scale_

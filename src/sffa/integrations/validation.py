@@ -43,7 +43,7 @@ def labelled(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Table, Lab
 
 
 def kind(labels: Labels) -> str:
-    """Tell words from numbers, which do not mix in one set of classes."""
+    """Return whether labels are strings or numbers, which do not mix in one set of classes."""
     words = labels.dtype.kind in "US" or (
         labels.dtype.kind == "O" and any(isinstance(label, str) for label in labels)
     )

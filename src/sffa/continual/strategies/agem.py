@@ -37,14 +37,15 @@ class AGEM(EpisodicMemory):
         if not past:
             return
         rows = self.rows(learner, 2)
-        self.write(rows[1], learner, self._drawn(past, clock))
+        self.write(rows[1], learner, self.drawn(past, clock))
         self.write_current(rows[0], learner)
         gram = gram_matrix(rows)
         if gram[0, 1] < 0:
             rows[0].sub_(rows[1], alpha=gram[0, 1] / gram[1, 1])
             self.read_current(rows[0], learner)
 
-    def _drawn(self, past: list[Batch], clock: Clock) -> Batch:
+    def drawn(self, past: list[Batch], clock: Clock) -> Batch:
+        """Return the stored examples of this step, as many of each past experience."""
         each = max(self.sample // len(past), 1)
         rng = generator(self.seed, "a-gem", clock.experience, clock.epoch, clock.batch)
         drawn = []
