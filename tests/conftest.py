@@ -1,4 +1,4 @@
-"""What every room's tests share: one thread, and a few handwritten digits."""
+"""What all tests share: one thread, and a few handwritten digits."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what computes: another processor, library or number of threads may change it."""
     here = Path(__file__).parent
     for item in items:
-        if any(item.path.is_relative_to(here / room) for room in COMPUTING):
+        if any(item.path.is_relative_to(here / name) for name in COMPUTING):
             item.add_marker("portable")
 
 

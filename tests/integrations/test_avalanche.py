@@ -64,7 +64,7 @@ def test_both_engines_come_to_the_same_weights(
 @pytest.mark.parametrize("scenario", ["class", "task"])
 @pytest.mark.parametrize("name", ["ReplayPlugin", "GEMPlugin", "LwFPlugin", "AGEMPlugin"])
 def test_plugins_run_through_and_train(name: str, scenario: str) -> None:
-    room = import_avalanche("avalanche.training.plugins")
+    plugins = import_avalanche("avalanche.training.plugins")
     given = {
         "ReplayPlugin": (20,),
         "GEMPlugin": (5, 0.5),
@@ -72,7 +72,7 @@ def test_plugins_run_through_and_train(name: str, scenario: str) -> None:
         "AGEMPlugin": (5, 10),
     }[name]
     config = small("sffa", scenario=scenario)
-    result = avalanche_run.run(config, toy(), [getattr(room, name)(*given)])
+    result = avalanche_run.run(config, toy(), [getattr(plugins, name)(*given)])
     assert result.done == 3
     assert result.rows[-1][-1] > 60
 

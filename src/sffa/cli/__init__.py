@@ -1,4 +1,4 @@
-"""The command line: parses, calls one function of a room above, prints."""
+"""The command line: parses, calls one function, prints."""
 
 from __future__ import annotations
 

@@ -45,6 +45,7 @@ from sffa.study.threads import layout
 _DEFAULT_STORE = "runs/STUDY.sqlite"
 
 
+_SET = "name=value, or name=value,value to sweep; repeatable."
 _STUDY = "rq1, rq2, ours, all, quick, or a .toml file."
 Only = Annotated[str | None, typer.Option(help="Only these, by commas.")]
 
@@ -58,10 +59,7 @@ def reproduce(
     ] = None,
     algorithms: Only = None,
     seeds: Annotated[str | None, typer.Option(help="Such as 0-9 or 0,3.")] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="name=value, or name=value,value to sweep; repeatable."),
-    ] = None,
+    sets: Annotated[list[str] | None, typer.Option("--set", help=_SET)] = None,
     store: Annotated[
         Path | None, typer.Option(help="Where records are kept.", show_default=_DEFAULT_STORE)
     ] = None,

@@ -14,13 +14,13 @@ def share_of(group: int, gate: float | str, planned: int | None, least: int) -> 
     """Return how many of a polarity's ``group`` neurons each label owns; at least ``least``."""
     if gate == "disjoint":
         share = group // (planned or 1)
-        room = f"{planned} disjoint shares leave"
+        left = f"{planned} disjoint shares leave"
     else:
         share = round(float(gate) * group)
-        room = f"a gate of {gate} leaves"
+        left = f"a gate of {gate} leaves"
     if share < least:
         raise ConfigurationError(
-            f"{room} {share} of {group} neurons of a polarity to each label, fewer than its "
+            f"{left} {share} of {group} neurons of a polarity to each label, fewer than its "
             f"{least} winners; use wider layers, a smaller k or a larger gate"
         )
     return share

@@ -1,1 +1,1 @@
-"""Doors to other ecosystems: scikit-learn, Avalanche, ONNX, TensorBoard."""
+"""Integrations with other libraries: scikit-learn, Avalanche, ONNX, TensorBoard."""

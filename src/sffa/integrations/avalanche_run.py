@@ -86,7 +86,7 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
 
 def plugins_of(config: ContinualConfig) -> list[Any]:
     """Make Avalanche's plugins for the methods of a configuration."""
-    room = import_avalanche("avalanche.training.plugins")
+    plugins = import_avalanche("avalanche.training.plugins")
     made = []
     for part in config.parts:
         if part == "naive":
@@ -99,7 +99,7 @@ def plugins_of(config: ContinualConfig) -> list[Any]:
         name, renamed = PLUGINS[part]
         given = {**options_of(part), **_own(config, part)}
         made.append(
-            getattr(room, name)(**{renamed[k]: v for k, v in given.items() if k in renamed})
+            getattr(plugins, name)(**{renamed[k]: v for k, v in given.items() if k in renamed})
         )
     return made
 
@@ -111,10 +111,10 @@ def _own(config: ContinualConfig, part: str) -> dict[str, Any]:
 
 def _strategy(config: ContinualConfig, model: nn.Module, plugins: list[Any]) -> Any:
     templates = import_avalanche("avalanche.training.templates")
-    room = import_avalanche("avalanche.training.plugins")
+    plugins = import_avalanche("avalanche.training.plugins")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that nobody listens
-        silent = room.EvaluationPlugin()
+        silent = plugins.EvaluationPlugin()
     return templates.SupervisedTemplate(
         model=model,
         optimizer=torch.optim.Adam(model.parameters(), lr=config.lr),
