@@ -41,11 +41,14 @@ TINY = ("--hidden", "40,40", "--set", "k=5", "--epochs", 1, "--batch-size", 256)
             ("train", "--algorithm", "bp", "--negatives", "hard"),
             "back-propagation has no negatives",
         ),
-        (("train", "--lr", "-1"), "lr must be positive"),
+        (("train", "--lr", "-1"), "'lr' = -1.0: input should be greater than 0"),
         (("train", "--epochs", "0"), "--epochs"),
         (("train", "--epochs", "many"), "--epochs"),
         (("train", "--device", "cuda:7"), "cuda:7"),
-        (("train", "--backend", "fast"), "unknown backend"),
+        (
+            ("train", "--backend", "fast"),
+            "'backend' = 'fast': input should be",
+        ),
         (("train", "--dataset", "no-such-folder/x.npz"), "no-such-folder"),
         (("train", "--resume", "nothing.safetensors"), "nothing.safetensors"),
         (("evaluate", "nothing.safetensors"), "no model file"),
@@ -114,7 +117,7 @@ def test_model_files_that_are_not_whole_are_refused(sffa: Run, model: Path) -> N
     Path("flipped.safetensors").write_bytes(flipped)
     save_file({"x": load(model).codes}, "foreign.safetensors")
     header, tensors = read(model)
-    text = json.dumps({**header, "format": 99})
+    text = json.dumps({**header.model_dump(), "format": 99})
     save_file(tensors, "newer.safetensors", metadata={"sffa": text, "sha256": ""})
     for name, told in [
         ("half.safetensors", "damaged"),
@@ -183,5 +186,5 @@ def test_ctrl_c_leaves_the_last_checkpoint_whole(tmp_path: Path) -> None:
         process.kill()
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "error: interrupted"
-    assert read(out)[0]["trainer"]["epochs_done"] >= 1
+    assert read(out)[0].trainer["epochs_done"] >= 1
     assert not list(tmp_path.glob(".*.tmp"))

@@ -16,7 +16,7 @@ from tests.continual.toy import PAIRS, Toy, Unshuffled, small, toy
 from torch import nn
 
 from sffa.continual import Experience
-from sffa.continual import replay as replay_file
+from sffa.continual.strategies import replay as replay_file
 from sffa.continual.views import Batch
 from sffa.core import Backprop
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from sffa.cli.continual import continual
 from sffa.continual import ContinualConfig, ContinualRun, Stopped
+from sffa.core import Trainer
 from sffa.errors import ConfigurationError
 from sffa.study.configuration import Run, file_name
 
@@ -81,16 +82,16 @@ def test_ctrl_c_stops_after_a_batch_and_the_same_command_goes_on(
 ) -> None:
     arguments = ["--method", "replay", "--json", "--out"]
     whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
-    step = ContinualRun.step
+    step = Trainer.step
     steps: list[int] = []
 
-    def interrupted(self, *given):
+    def interrupted(self, *given, **more):
         steps.append(1)
         if len(steps) == 4:
             signal.raise_signal(signal.SIGINT)
-        return step(self, *given)
+        return step(self, *given, **more)
 
-    monkeypatch.setattr(ContinualRun, "step", interrupted)
+    monkeypatch.setattr(Trainer, "step", interrupted)
     found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
     assert isinstance(found.exception, Stopped)
     assert "stopped after 4 of" in str(found.exception)
@@ -114,17 +115,17 @@ def test_a_comparison_that_was_stopped_does_not_repeat_what_was_done(
 ) -> None:
     arguments = ["--algorithm", "bp", "--method", "all", "--json", "--out"]
     whole = json.loads(sffa(*arguments, str(tmp_path / "whole")))
-    step = ContinualRun.step
+    learn = ContinualRun.learn
     done: list[str] = []
 
     def interrupted(self, *given):
         done.append(self.config.method)
         if done.count("si") == 2 and len(set(done)) == 3:
             signal.raise_signal(signal.SIGINT)
-        return step(self, *given)
+        return learn(self, *given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ContinualRun, "step", interrupted)
+        patch.setattr(ContinualRun, "learn", interrupted)
         found = CliRunner().invoke(app, [*SMALL, *arguments, str(tmp_path / "parts")])
         assert isinstance(found.exception, Stopped)
         assert set(done) == {"naive", "ewc", "si"}

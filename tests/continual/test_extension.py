@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -67,12 +68,14 @@ class Double(Backprop):
 
 
 @pytest.fixture(autouse=True)
-def ideas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def ideas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have a module of that name in the working directory, and nowhere else."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "ideas", raising=False)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "ideas.py").write_text(CODE)
+    yield
+    sys.modules.pop("ideas", None)
 
 
 def test_a_term_of_the_loss_is_learned_and_its_options_are_taken() -> None:

@@ -89,7 +89,6 @@ def test_report_command_writes_a_page_of_records_and_figures(jsonl, tmp_path):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     from sffa.core import Network, Trainer
-    from sffa.core.storage import save
     from sffa.data import load
 
     digits = load("digits")
@@ -97,7 +96,7 @@ def model(tmp_path_factory):
     net.standardise(digits.mean, digits.std)
     Trainer(net, negatives="uniform").fit(digits.train.flat, digits.train.y, epochs=2)
     path = tmp_path_factory.mktemp("model") / "model.safetensors"
-    save(path, net, notes={"dataset": "digits", "algorithm": "sffa"})
+    net.save(path, notes={"dataset": "digits", "algorithm": "sffa"})
     return path
 
 

@@ -24,6 +24,8 @@ SPARSE = {"network": {"k": 3, "contrast_with": "current"}, "backend": "torch"}
 
 def asked(kind: dict[str, object], algorithm: str, seed: int, **more: object) -> Run:
     sparse = SPARSE if algorithm == "sffa" else {}
+    if (kind["scenario"], algorithm) == ("static", "ffa"):
+        sparse = {"network": {"scale": "mean"}}  # its default then
     return parse({**COMMON, **kind, "algorithm": algorithm, "seed": seed, **sparse, **more})
 
 

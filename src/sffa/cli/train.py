@@ -155,8 +155,7 @@ class Training(Callback):
     ) -> Training:
         """Go on with a training from its checkpoint, as it was begun."""
         notes = read(path)[0].notes
-        trainer = Trainer.load(path, use_device(device))
-        config = _begun(path, notes, trainer)
+        config = _begun(path, notes)
         if sizes["batch_size"] not in (None, config.batch_size):
             raise ConfigurationError(
                 f"{path} was begun with batches of {config.batch_size}; leave --batch-size out"
@@ -169,6 +168,7 @@ class Training(Callback):
                 f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave "
                 "--dataset out"
             )
+        trainer = Trainer.load(path, use_device(device))
         if trainer.epochs_done >= epochs and trainer.schedule == "online":
             raise ConfigurationError(
                 f"nothing to do: {trainer.epochs_done} epochs are done already; raise --epochs"
@@ -229,12 +229,13 @@ class Training(Callback):
         return self.out.with_suffix(f".{ending}")
 
 
-def _begun(path: Path, notes: dict[str, Any], trainer: Trainer) -> StaticConfig:
+def _begun(path: Path, notes: dict[str, Any]) -> StaticConfig:
     """Return the configuration that a training was begun with."""
     dataset = trained_on(path, notes) or "digits"
     if "run" in notes:
         return StaticConfig(**{**notes["run"], "dataset": dataset})
     # A checkpoint of the first format: what it does not say is in its trainer and learner.
+    trainer = Trainer.load(path)
     network = trainer.learner.config.model_dump(mode="json", exclude_defaults=True)
     apart = ("inputs", "algorithm", "hidden", "seed")
     algorithm = str(notes.get("algorithm", "sffa"))

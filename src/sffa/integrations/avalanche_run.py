@@ -111,10 +111,10 @@ def _own(config: ContinualConfig, part: str) -> dict[str, Any]:
 
 def _strategy(config: ContinualConfig, model: nn.Module, plugins: list[Any]) -> Any:
     templates = import_avalanche("avalanche.training.templates")
-    plugins = import_avalanche("avalanche.training.plugins")
+    library = import_avalanche("avalanche.training.plugins")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that nobody listens
-        silent = plugins.EvaluationPlugin()
+        silent = library.EvaluationPlugin()
     return templates.SupervisedTemplate(
         model=model,
         optimizer=torch.optim.Adam(model.parameters(), lr=config.lr),
