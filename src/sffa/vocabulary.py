@@ -53,12 +53,18 @@ _METHODS = {
     "mas": Term("MAS", GREEN, "v", (0, (2.5, 1.2))),
     "replay": Term("Replay", BLUE, "o"),
     "gem": Term("GEM", PURPLE, "D"),
+    "ewc-online": Term("EWC, online", ORANGE, "p", "-."),
+    "replay-reservoir": Term("Replay, reservoir", BLUE, "<", "-."),
+    "replay-balanced": Term("Replay, balanced", BLUE, ">", "--"),
+    "a-gem": Term("A-GEM", PURPLE, "d", "--"),
+    "joint": Term("Joint", GREY, "*", ":"),
 }
 _ALGORITHMS = {
     "bp": Term("Back-propagation", GREEN, "s", "--", "..."),
     "ffa": Term("FFA", VERMILION, "^", "-.", "///"),
     "sffa": Term("SFFA", BLUE, "o"),
     "sffa-gated": Term("SFFA, gated", SKY, "D", ":", "xx"),
+    "sffa-classifier": Term("SFFA, classifier", ORANGE, "v", "-.", "++"),
 }
 _METRICS = {
     "best": Term("Best epoch"),

@@ -14,7 +14,14 @@ NEEDS = {"integrations/onnx": ["onnx", "onnxruntime"], "integrations/avalanche":
 
 @pytest.mark.parametrize(
     "page",
-    ["guide", "extending", "integrations/sklearn", "integrations/onnx", "integrations/avalanche"],
+    [
+        "guide",
+        "extending",
+        "architecture",
+        "integrations/sklearn",
+        "integrations/onnx",
+        "integrations/avalanche",
+    ],
 )
 @pytest.mark.filterwarnings("default")
 def test_the_examples_of_a_page_run(

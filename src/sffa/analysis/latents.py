@@ -17,7 +17,7 @@ BLOCK = 512
 
 
 def forward_forward(learner: object) -> Network:
-    """Return the learner back if it has latents per label; back-propagation has none."""
+    """Return the learner if it has latents per label; back-propagation has none."""
     if not isinstance(learner, Network):
         raise ConfigurationError(
             f"this analysis looks at the goodness of layers, which a {type(learner).__name__} "

@@ -101,7 +101,7 @@ def layers(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Return the accuracy of each layer alone, and of the first layers together."""
+    """Show the accuracy of each layer alone, and of the first layers together."""
     from sffa.report import network_report
 
     subjects = _subjects(models, dataset, limit, 0, threads, data_dir)

@@ -46,7 +46,7 @@ from sffa.files import replacing, write_text
 from sffa.record import Record
 from sffa.report.learning import learning_curve
 from sffa.study.configuration import Run, file_name
-from sffa.study.static import StaticConfig, make_trainer, static_record, watched
+from sffa.study.static import StaticConfig, make_trainer, static_record, train_static
 
 _DATASET = "Name of a dataset, or a path to your own."
 _EPOCHS = "Passes over the data (a layer, if greedy)."
@@ -129,6 +129,7 @@ class Training(Callback):
         self.environment = describe()
         self.started = time.perf_counter()
         self.out = Path("model.safetensors")
+        self.record: Record
 
     @classmethod
     def begun(
@@ -183,39 +184,31 @@ class Training(Callback):
         if is_network(self.config.algorithm) and self.config.backend != "torch":
             prepare_kernels(console)
         board = open_board(tensorboard, self.data)
-        data, watch = watched(self.config, self.data)
-        done = self.trainer.epochs_done - self.config.epochs * (self.trainer.layer or 0)
         with terminable(), EpochBar(console, self.config.algorithm) as bar:
-            self.trainer.fit(
-                data.train.flat,
-                data.train.y,
-                self.config.epochs,
-                self.config.batch_size,
-                done=done,
-                watch=watch,
+            self.record, learner = train_static(
+                self.config,
+                self.data,
+                trainer=self.trainer,
+                history=list(self.history),
                 callbacks=[bar, self, *([] if board is None else [board])],
+                environment=self.environment,
             )
-        learner = self.trainer.learner
         learner.save(out, self.trainer if keep_state else None, self.notes())
         kept = records / f"{file_name(Run(self.config))}.json"
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")
-        beside = f"{self._beside('metrics.json')}, {self._beside('curve.png')} and {kept}"
+        beside = f"{self._path('metrics.json')}, {self._path('curve.png')} and {kept}"
         console.print(f"wrote {out}, {beside}", highlight=False, markup=False, soft_wrap=True)
 
     def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
         """Write a checkpoint, the record so far and the learning curve."""
         self.history.append(epoch)
         self.trainer.save(self.out, self.notes())
-        content = json.dumps(self.record.to_json(), indent=1)
-        write_text(self._beside("metrics.json"), f"{content}\n")
-        with replacing(self._beside("curve.png")) as temporary:
-            learning_curve([dataclasses.asdict(each) for each in self.history], temporary)
-
-    @property
-    def record(self) -> Record:
-        """The record of the epochs done."""
         seconds = time.perf_counter() - self.started
-        return static_record(self.config, self.history, seconds, self.environment)
+        self.record = static_record(self.config, self.history, seconds, self.environment)
+        content = json.dumps(self.record.to_json(), indent=1)
+        write_text(self._path("metrics.json"), f"{content}\n")
+        with replacing(self._path("curve.png")) as temporary:
+            learning_curve([dataclasses.asdict(each) for each in self.history], temporary)
 
     def notes(self) -> dict[str, Any]:
         """Return what the model file says of its data and training."""
@@ -225,7 +218,7 @@ class Training(Callback):
             "history": [dataclasses.asdict(epoch) for epoch in self.history],
         }
 
-    def _beside(self, ending: str) -> Path:
+    def _path(self, ending: str) -> Path:
         return self.out.with_suffix(f".{ending}")
 
 

@@ -19,7 +19,7 @@ from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError
 BLOCK = 512  # examples scored at once: larger ones are no faster, and FFA keeps every latent
 KINDS: dict[str, type[Learner]] = {}  # what a model file calls each class that it can hold
 _OLD_HOOKS = {"_make_room": "grow", "_targets": "targets", "contrasts": "training_labels"}
-_BESIDE = ("adam", "extra")  # tensors of a file that are not the learner's
+_OTHERS = ("adam", "extra")  # tensors of a file that are not the learner's
 
 
 class Learner(nn.Module, ABC):
@@ -294,7 +294,7 @@ def restored(
     device: str | torch.device,
 ) -> Learner:
     """Make the learner that a file's header and tensors describe."""
-    own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _BESIDE}
+    own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _OTHERS}
     try:
         if header.kind not in KINDS:
             raise ModelFileError(f"it holds a '{header.kind}', known are {sorted(KINDS)}")

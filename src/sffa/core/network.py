@@ -304,7 +304,7 @@ class Network(Learner, kind="network"):
             layer.gate = kernels.Gate(gate.own.to(self.device))
 
     def _grow_codes(self) -> list[Growth]:
-        """Return one-hot codes a place for every class, and every layer a row for each place."""
+        """Extend one-hot codes to every class, and every layer by a row for each new one."""
         count, old = len(self.classes), self.codes.shape[1]
         self.codes = torch.stack([onehot_code(i, count) for i in range(count)]).to(self.device)
         growths = []

@@ -25,7 +25,7 @@ from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, 
 from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
-_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+_ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 Watched = Mapping[str, tuple[Any, Any]]
 
 
@@ -358,7 +358,7 @@ class Trainer:
         for name, parameter in learner.named_parameters():
             moments = {
                 key: tensors[f"adam.{key}.{name}"].to(parameter.device)
-                for key in _MOMENTS
+                for key in _ADAM_STATE
                 if f"adam.{key}.{name}" in tensors
             }
             if any(m.numel() != 1 and m.shape != parameter.shape for m in moments.values()):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sffa import splits
 from sffa.errors import ConfigurationError, DataError
 from sffa.files import checksum
-from sffa.standardise import moments as moments
 
 Array = NDArray[Any]
 Labels = NDArray[np.int64]

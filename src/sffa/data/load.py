@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from sffa.data.array_files import from_idx, from_npz, idx_pairs
-from sffa.data.dataset import Dataset, moments
+from sffa.data.dataset import Dataset
 from sffa.data.digits import load_digits
 from sffa.data.directory import data_dir as resolve
 from sffa.data.directory import missing
@@ -17,6 +17,7 @@ from sffa.data.registry import REGISTRY, lookup
 from sffa.data.stored import read_splits
 from sffa.errors import DataError, DownloadError
 from sffa.files import kind_of
+from sffa.standardise import moments
 
 
 def load(

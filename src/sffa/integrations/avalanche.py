@@ -162,7 +162,7 @@ def _scanned(network: Network, x: Tensor, columns: Tensor, label_of: Tensor) -> 
 
 
 def _unknown(network: Network, x: Tensor, width: int) -> Tensor:
-    """Return no goodness to any label, and nothing to learn from."""
+    """Return zero goodness for every label, with nothing to learn from."""
     output = torch.zeros(len(x), max(width, 1), device=x.device)
     nothing = torch.empty(len(x), 0, dtype=torch.int64, device=x.device)
     setattr(output, _CARRIED, _Scan(network, [], nothing, nothing))

@@ -204,7 +204,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         seed = _seed(self.random_state)
         network = self._make_network(table.shape[1], seed)
         if self.standardise:
-            self.mean_, self.scale_ = validation.moments(table)
+            self.mean_, self.scale_ = validation.checked_moments(table)
             network.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
         trainer = Trainer(network, lr=self.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
         self._incremental = Incremental(trainer, self._make_strategy(seed, batch_size))

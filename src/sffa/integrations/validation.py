@@ -50,7 +50,7 @@ def kind(labels: Labels) -> str:
     return "strings" if words else "numbers"
 
 
-def moments(table: Table) -> tuple[Table, Table]:
+def checked_moments(table: Table) -> tuple[Table, Table]:
     """Return mean and deviation of each feature; the deviation of a constant one is 1."""
     if float(np.abs(table).max()) > _LARGEST:
         feature = int(np.abs(table).max(axis=0).argmax())

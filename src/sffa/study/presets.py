@@ -55,10 +55,7 @@ OURS = Study(
             axes={"dataset": ["mnist", "fmnist"]},
         ),
         Grid(
-            base={
-                "algorithm": "sffa-gated",
-                "network": {"gate": 0.2, "contrast_with": "current"},
-            },
+            base={"algorithm": "sffa-gated"},
             axes={
                 "dataset": ["split-mnist", "split-fmnist"],
                 "scenario": ["class", "domain", "task"],

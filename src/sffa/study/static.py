@@ -90,25 +90,31 @@ def train_static(
     config: StaticConfig,
     data: Dataset | None = None,
     *,
+    trainer: Trainer | None = None,
+    history: Sequence[Epoch] = (),
     callbacks: Sequence[Callback] = (),
     environment: dict[str, Any] | None = None,
 ) -> tuple[Record, Learner]:
-    """Do as `run_static` does, and return the trained learner too."""
+    """Do as `run_static` does, and return the trained learner too.
+
+    A ``trainer`` that was stopped goes on; ``history`` holds the epochs it has done.
+    """
     environment = environment or describe()  # before the run: files may change meanwhile
     started = time.perf_counter()
     restart_peak()
     data, watch = watched(config, data or load(config.dataset))
-    trainer = make_trainer(config, data)
+    trainer = trainer or make_trainer(config, data)
     epochs = trainer.fit(
         data.train.flat,
         data.train.y,
         config.epochs,
         config.batch_size,
+        done=trainer.epochs_done - config.epochs * (trainer.layer or 0),
         watch=watch,
         callbacks=callbacks,
     )
     seconds = time.perf_counter() - started
-    return static_record(config, epochs, seconds, environment), trainer.learner
+    return static_record(config, [*history, *epochs], seconds, environment), trainer.learner
 
 
 def watched(config: StaticConfig, data: Dataset) -> tuple[Dataset, dict[str, tuple[Any, Any]]]:
@@ -144,8 +150,8 @@ def make_trainer(
     config: StaticConfig, data: Dataset, device: str | torch.device = "cpu"
 ) -> Trainer:
     """Make the learner of a configuration, and its trainer."""
-    contrasts = is_network(config.algorithm)
-    backend: dict[str, Any] = {"backend": config.backend} if contrasts else {}
+    network = is_network(config.algorithm)
+    backend: dict[str, Any] = {"backend": config.backend} if network else {}
     learner = make(
         config.algorithm,
         data.features,
@@ -156,7 +162,7 @@ def make_trainer(
         **config.network,
     )
     learner.standardise(data.mean, data.std)
-    negatives = config.negatives if contrasts and config.negatives != "none" else "all"
+    negatives = config.negatives if network and config.negatives != "none" else "all"
     return Trainer(learner.to(device), config.lr, negatives, config.schedule, config.seed)
 
 

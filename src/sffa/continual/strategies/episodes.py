@@ -51,7 +51,7 @@ class EpisodicMemory(Strategy):
         return None if task is None else int(task[0])
 
     def rows(self, learner: Learner, count: int) -> Tensor:
-        """Return room for ``count`` flat gradients; the same room each time."""
+        """Return a buffer for ``count`` flat gradients; the same one each time."""
         size = sum(parameter.numel() for parameter in learner.parameters())
         if self._rows.shape[0] < count or self._rows.shape[1] != size:
             self._rows = torch.zeros(count, size, device=learner.device)

@@ -37,10 +37,10 @@ class QuadraticPenalty(Strategy):
         offset = self.parameter_state.get("offset", {})
         parameters = named(learner)
         compiled = getattr(learner, "compiled", False)
-        for name, stiff in curvature.items():
+        for name, factor in curvature.items():
             parameter = parameters[name]
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             anchor = self.parameter_state["anchor"][name]
-            parts = parameter.grad, stiff, parameter, anchor, offset.get(name)
+            parts = parameter.grad, factor, parameter, anchor, offset.get(name)
             add_quadratic_gradient(*parts, compiled=compiled)

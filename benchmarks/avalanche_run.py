@@ -1,6 +1,6 @@
 """Train SFFA on a split dataset with Avalanche's plugins and with our engine, side by side.
 
-    python benchmarks/avalanche_door.py [--scenario class] [--seeds 1] [--out results/avalanche.csv]
+    python benchmarks/avalanche_run.py [--scenario class] [--seeds 1] [--out results/avalanche.csv]
 
 Configuration and weights are the same; the order of examples and the choice of stored ones are
 not, as each draws its own.
@@ -32,8 +32,8 @@ def compare(config: ContinualConfig, data: Any, method: str) -> Iterator[dict[st
     """Run one configuration in both; LwF is Avalanche's alone."""
     plugins = None
     if method == "lwf":
-        room = import_avalanche("avalanche.training.plugins")
-        plugins = [room.LwFPlugin(alpha=1, temperature=2)]
+        plugins = import_avalanche("avalanche.training.plugins")
+        plugins = [plugins.LwFPlugin(alpha=1, temperature=2)]
     results: dict[str, Result] = {"avalanche": avalanche_run.run(config, data, plugins)}
     if method != "lwf":
         results["sffa"] = run_ours(config, data)
