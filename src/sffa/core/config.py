@@ -114,6 +114,13 @@ class NetworkConfig(Strict):
     norm: Literal["unit", "literal", "rms"] = Field(
         default="unit", description="between layers: by the norm, its square, or to unit power"
     )
+    init: Literal["joint", "block"] = Field(
+        default="joint", description="bound of the weights: by all inputs together, or by block"
+    )
+    objective: Literal["bce", "contrast"] = Field(
+        default="bce", description="of a layer: each label by itself, or a softmax over them"
+    )
+    temperature: float = Field(default=1.0, gt=0, description="of the softmax of contrast")
     activity: Literal["multiply", "add", "none"] | None = Field(
         default=None, description="activity term: multiply for sffa and none for ffa unless given"
     )
@@ -137,6 +144,10 @@ class NetworkConfig(Strict):
     def _fits(self) -> Self:
         if isinstance(self.gate, float) and not 0 < self.gate <= 1:
             raise ValueError(f"gate must lie in (0, 1] or be 'disjoint', got {self.gate}")
+        if self.objective == "contrast" and self.coupling == "product":
+            raise ValueError(
+                "objective 'contrast' is local to a layer: coupling 'product' goes with 'bce' only"
+            )
         if self.algorithm == "sffa":
             for width in self.hidden:
                 self._fits_sffa(width)

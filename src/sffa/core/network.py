@@ -14,7 +14,7 @@ from sffa.core.codes import onehot_code, symba_code
 from sffa.core.config import NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.growth import Growth, grow
-from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, uniform
+from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
 from sffa.core.objective import LayerLoss, layer_loss, product_loss
 from sffa.core.seeds import generator
@@ -309,7 +309,7 @@ class Network(Learner, kind="network"):
         growths = []
         for number, layer in enumerate(self.stack):
             rng = generator(self.config.seed, "code rows", number, old)
-            bound = (layer.image.shape[0] + count) ** -0.5
+            bound = bounds(self.config, 0, count)["code"]
             fresh = uniform(rng, bound, count, layer.width)
             places = torch.arange(old), torch.arange(layer.width)
             growth = grow(layer.code, fresh, places, f"layers.{number}.code")
@@ -339,6 +339,9 @@ class Network(Learner, kind="network"):
                 if name == "latent" and below is not None:
                     places[0], shape[0] = below, below_width
                 bound = float(parameter.detach().abs().max())
+                if self.config.init == "block":
+                    previous = 0 if layer.latent is None else layer.latent.shape[0]
+                    bound = bounds(self.config, previous, layer.code.shape[0])[name]
                 fresh = uniform(rng, bound, *shape)
                 growth = grow(parameter, fresh, tuple(places), f"layers.{number}.{name}")
                 setattr(layer, name, growth.new)

@@ -42,6 +42,8 @@ PRESETS: dict[str, Preset] = {
     "bp": Preset(None),
     # Ours. The gate was chosen on held-out examples (results/gate_choice.csv).
     "sffa-gated": Preset({"algorithm": "sffa", "gate": 0.2, "contrast_with": "current"}, _STREAM),
+    # Ours, for streams above all: labels compete within each layer.
+    "sffa-contrast": Preset({"algorithm": "sffa", "objective": "contrast"}, _STREAM),
     # What SFFAClassifier is made of; chosen on digits, wine and breast_cancer.
     "sffa-classifier": Preset({"algorithm": "sffa", "gate": 0.3}),
 }
