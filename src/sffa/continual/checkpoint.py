@@ -69,11 +69,12 @@ def load(
 def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Refuse a checkpoint of another configuration, naming what differs."""
     theirs, ours = upgraded(found["config"]), wanted["config"]
-    for key in ours:
-        if theirs.get(key) != ours[key]:
+    for key in {**theirs, **ours}:
+        if theirs.get(key) != ours.get(key):
             raise ConfigurationError(
                 f"checkpoint {path} belongs to another configuration: its {key} is "
-                f"{theirs.get(key)!r}, this run's is {ours[key]!r}; use another file or remove it"
+                f"{theirs.get(key)!r}, this run's is {ours.get(key)!r}; use another file or "
+                "remove it"
             )
     if found["data"] != wanted["data"][: len(found["data"])]:
         raise ConfigurationError(

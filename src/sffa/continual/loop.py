@@ -143,7 +143,9 @@ class ContinualRun:
         else:
             if not learner.standardised:
                 learner.standardise(stream.data.mean, stream.data.std)
-            self.trainer = Trainer(learner, lr=config.lr, seed=config.seed)
+            self.trainer = Trainer(
+                learner, lr=config.lr, seed=config.seed, lr_schedule=config.lr_schedule
+            )
 
     @property
     def learner(self) -> Learner:

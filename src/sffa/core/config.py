@@ -11,7 +11,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -31,12 +33,24 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     renamed: ClassVar[dict[str, str]] = {}  # old names of fields, which work for one release
+    later: ClassVar[tuple[str, ...]] = ()  # fields that earlier records do not have
 
     def __init__(self, **values: Any) -> None:
         try:
             super().__init__(**current_names(values, self.renamed))
         except ValidationError as error:
             raise ConfigurationError(_one_line(type(self), error)) from None
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out later fields at their defaults: hashes of earlier records stay the same."""
+        values: dict[str, Any] = write(self)
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in values.items()
+            if name not in self.later or value != fields[name].default
+        }
 
 
 def current_names(
