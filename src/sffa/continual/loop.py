@@ -124,8 +124,7 @@ class ContinualRun:
         self.stream = stream
         self.strategy = strategy or make_strategy(config.parts, config.options)
         self.strategy.check(stream)
-        for part in getattr(self.strategy, "parts", [self.strategy]):
-            part.seed, part.batch_size = config.seed, config.batch_size
+        self.strategy.join_run(config.seed, config.batch_size)
         self.state = RunState()
         self.result = Result(config, stream.chances)
         self.identity = {"config": config.model_dump(mode="json"), "data": stream.fingerprint}

@@ -3,6 +3,7 @@
 from sffa.continual.strategies.agem import AGEM
 from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.ewc import EWC
+from sffa.continual.strategies.gaussian import Gaussian
 from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
 from sffa.continual.strategies.mas import MAS
@@ -20,6 +21,7 @@ __all__ = [
     "PAPER",
     "SI",
     "Combined",
+    "Gaussian",
     "Joint",
     "Naive",
     "Replay",

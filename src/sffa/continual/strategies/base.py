@@ -70,6 +70,10 @@ class Strategy(StepHooks):
         warn_renamed("Strategy.memory", "'buffers'")
         return self.buffers
 
+    def join_run(self, seed: int, batch_size: int) -> None:
+        """Take the seed and the batch size of the run that this strategy serves."""
+        self.seed, self.batch_size = seed, batch_size
+
     def check(self, stream: Stream) -> None:
         """Refuse a stream that this strategy cannot serve."""
 
@@ -129,6 +133,11 @@ class Combined(Strategy):
     def __init__(self, parts: Sequence[Strategy]) -> None:
         super().__init__()
         self.parts = list(parts)
+
+    def join_run(self, seed: int, batch_size: int) -> None:  # noqa: D102
+        super().join_run(seed, batch_size)
+        for part in self.parts:
+            part.join_run(seed, batch_size)
 
     def check(self, stream: Stream) -> None:  # noqa: D102
         for part in self.parts:

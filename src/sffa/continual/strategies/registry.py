@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from sffa.continual.strategies.agem import AGEM
 from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.ewc import EWC
+from sffa.continual.strategies.gaussian import Gaussian
 from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
 from sffa.continual.strategies.mas import MAS
@@ -28,6 +29,7 @@ METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
     "mas": (MAS, {}),
     "replay": (Replay, {}),
     "gem": (GEM, {}),
+    "gaussian": (Gaussian, {}),
     "ewc-online": (EWC, {"decay": 0.9}),
     "replay-reservoir": (Replay, {"policy": "reservoir"}),
     "replay-balanced": (Replay, {"policy": "class"}),
