@@ -211,24 +211,6 @@ class Network(Learner, kind="network"):
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""
         return self.layer_scores(x, task).mean(dim=0)
 
-    def training_labels(self, column: Tensor, task: Task) -> Tensor:
-        """Return the labels each example is contrasted with (batch, candidates).
-
-        With ``contrast_with="current"``, examples of the classes at hand are contrasted with those
-        alone, so that new data never pushes old labels down; replayed ones with all classes.
-        """
-        seen = self.candidates(len(column), task)
-        if self.config.contrast_with == "seen" or task is not None:
-            return seen
-        current = torch.zeros(len(self.classes), dtype=torch.bool, device=self.device)
-        current[self.current] = True
-        allowed = current | ~current[column][:, None]
-        if bool(allowed.all()):
-            return seen
-        if not bool((~current[column]).any()):
-            return torch.tensor(self.current, device=self.device).expand(len(column), -1)
-        return seen.masked_fill(~allowed, -1)
-
     def _check(self, candidates: Tensor, batch: int) -> None:
         """Refuse candidates that do not fit: the compiled loops trust them."""
         if candidates.ndim != 2 or len(candidates) != batch:

@@ -104,7 +104,8 @@ class Trainer:
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
         self.rng = generator(seed, "training")
-        self.optimizer = torch.optim.Adam(learner.parameters(), lr=lr, fused=True)
+        parameters = {"params": list(learner.parameters())}  # none, if learning in closed form
+        self.optimizer = torch.optim.Adam([parameters], lr=lr, fused=True)
 
     def __repr__(self) -> str:
         scaled = "" if self.learner.standardised else f", standardise={self.standardise}"
@@ -128,6 +129,8 @@ class Trainer:
         extra = hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
+        if self.learner.closed_form:
+            return self._observe(batch, clock)
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.loss(*batch)
         term = hooks.extra_loss(self.learner, batch, clock)
@@ -139,6 +142,12 @@ class Trainer:
         self.optimizer.step()
         hooks.after_step(self.learner)
         return loss.detach()
+
+    def _observe(self, batch: Batch, clock: Clock) -> Tensor:
+        """Learn without a gradient, which a second pass would not change; there is no loss."""
+        if clock.epoch == 0:
+            self.learner.observe(*batch)
+        return torch.zeros((), device=self.learner.device)
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Return the loss of a batch under this trainer's negatives and schedule."""

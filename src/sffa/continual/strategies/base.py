@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -29,8 +29,11 @@ class Strategy(StepHooks):
     ``parameter_state`` holds tensors shaped like parameters (kind, then the parameter's name),
     which grow with them; ``buffers`` holds everything else, stored examples above all. A run that
     is resumed finds only these two as they were, not what else an object remembers. ``seed`` and
-    ``batch_size`` are those of the run.
+    ``batch_size`` are those of the run. ``needs_gradients``: whether it is of no use to a learner
+    without any.
     """
+
+    needs_gradients: ClassVar[bool] = True
 
     def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
         self._check_hooks()
