@@ -11,6 +11,7 @@ import torch
 from tests.continual.toy import Part, small, toy
 
 from sffa.continual import (
+    Batch,
     Clock,
     ContinualRun,
     Experience,
@@ -20,6 +21,7 @@ from sffa.continual import (
     run,
 )
 from sffa.continual.strategies.mixture import draw, fit
+from sffa.core.batch import join
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
 
@@ -144,17 +146,19 @@ def test_no_example_is_kept(tmp_path):
             assert float(torch.cdist(tensor.float().reshape(-1, 20), examples).min()) > 0.5, name
 
 
-def test_bytes_stay_bytes():
+def test_pseudo_examples_of_bytes_are_shares_of_255_and_learn_beside_bytes():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 256, (200, 16)).astype(np.uint8)
     x[:, 3] = 0
     strategy = Gaussian(parts=2, rank=4, batch=64)
     strategy.after_experience(learner_of(16), experience(x, rng.integers(0, 2, 200)))
     found, labels = drawn(strategy)
-    assert found.dtype == torch.uint8
-    assert int(found[:, 3].max()) == 0
-    assert abs(float(found.float().mean()) - x.mean()) < 8
+    assert float(found[:, 3].abs().max()) < 1e-6
+    assert float(found.mean()) == pytest.approx(x.mean() / 255, abs=0.02)
     assert torch.bincount(labels).tolist() == [640, 640]
+    both = join([Batch(torch.from_numpy(x), torch.zeros(200)), Batch(found, labels)])
+    torch.testing.assert_close(both.x[:200], torch.from_numpy(x).float() / 255)
+    assert torch.equal(both.x[200:], found)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from sffa.continual.loop import ContinualRun, Stopped, make_learner, run
 from sffa.continual.result import Result
 from sffa.continual.strategies import (
     AGEM,
+    DERPP,
+    ERACE,
     EWC,
     GEM,
     MAS,
@@ -14,6 +16,7 @@ from sffa.continual.strategies import (
     Combined,
     Gaussian,
     Joint,
+    LwF,
     Naive,
     Replay,
     Strategy,
@@ -26,6 +29,8 @@ from sffa.core import Batch, Clock
 
 __all__ = [
     "AGEM",
+    "DERPP",
+    "ERACE",
     "EWC",
     "GEM",
     "MAS",
@@ -41,6 +46,7 @@ __all__ = [
     "Experience",
     "Gaussian",
     "Joint",
+    "LwF",
     "Naive",
     "Replay",
     "Result",

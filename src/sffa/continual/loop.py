@@ -150,6 +150,7 @@ class ContinualRun:
             self.trainer = Trainer(
                 learner, lr=config.lr, seed=config.seed, lr_schedule=config.lr_schedule
             )
+        self.strategy.attach(self.learner)
 
     @property
     def learner(self) -> Learner:

@@ -80,7 +80,7 @@ class Backprop(Learner, kind="backprop"):
         candidates = self.training_labels(column, task)
         target = self.targets(column, candidates).int().argmax(dim=1)
         logits = self.outputs(x, task)
-        if self.config.contrast_with == "current" and task is None:
+        if self.contrasts_current and task is None:
             logits = logits.gather(1, candidates.clamp(min=0))
             logits = logits.masked_fill(candidates < 0, -torch.inf)
         return F.cross_entropy(logits, target)

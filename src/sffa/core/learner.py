@@ -48,6 +48,7 @@ class Learner(nn.Module, ABC):
         self.tasks: dict[int, list[int]] = {}
         self.current: list[int] = []
         self.standardised = False
+        self.new_among_new = False  # set by strategies such as ER-ACE; see `training_labels`
         self.register_buffer("mean", torch.zeros(1))
         self.register_buffer("std", torch.ones(1))
 
@@ -91,6 +92,14 @@ class Learner(nn.Module, ABC):
 
     def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return every layer's own scores (layers, batch, candidates); `outputs` is their mean."""
+        return self.outputs(x, task)[None]  # type: ignore[arg-type]
+
+    def logits(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Return what a softmax over labels takes (layers, batch, candidates), layers apart.
+
+        Strategies distil these: logits of a network with one output a class, the log-odds of each
+        layer's goodness where every layer judges by itself.
+        """
         return self.outputs(x, task)[None]  # type: ignore[arg-type]
 
     def deepen(self, width: int) -> list[Growth]:
@@ -211,11 +220,12 @@ class Learner(nn.Module, ABC):
     def training_labels(self, column: Tensor, task: Task) -> Tensor:
         """Return the columns that each example is trained with (batch, candidates); -1 is none.
 
-        With ``contrast_with="current"``, examples of the classes at hand are contrasted with those
-        alone, so that new data never pushes old labels down; replayed ones with all classes.
+        With ``contrast_with="current"``, or if a strategy asks for it, examples of the classes at
+        hand are contrasted with those alone, so that new data never pushes old labels down;
+        replayed ones with all classes.
         """
         seen = self.candidates(len(column), task)
-        if getattr(self.config, "contrast_with", "seen") == "seen" or task is not None:
+        if not self.contrasts_current or task is not None:
             return seen
         current = torch.zeros(len(self.classes), dtype=torch.bool, device=self.device)
         current[self.current] = True
@@ -225,6 +235,12 @@ class Learner(nn.Module, ABC):
         if not bool((~current[column]).any()):
             return torch.tensor(self.current, device=self.device).expand(len(column), -1)
         return seen.masked_fill(~allowed, -1)
+
+    @property
+    def contrasts_current(self) -> bool:
+        """Whether new examples are contrasted with the classes at hand alone."""
+        config = getattr(self, "config", None)
+        return self.new_among_new or getattr(config, "contrast_with", "seen") == "current"
 
     def targets(self, column: Tensor, candidates: Tensor) -> Tensor:
         """Return which candidate (batch, candidates) is each example's label; one must be."""

@@ -207,6 +207,17 @@ class Network(Learner, kind="network"):
         )
         return scores.masked_fill(candidates < 0, -torch.inf)
 
+    def logits(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Return the log-odds of every layer's goodness (layers, batch, candidates); none: -inf."""
+        candidates = self.candidates(len(x), task)
+        odds = torch.stack(
+            [
+                layer.goodness.log_odds(response.energies)
+                for layer, response in zip(self.stack, self.scan(x, candidates), strict=True)
+            ]
+        )
+        return odds.masked_fill(candidates < 0, -torch.inf)
+
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""
         return self.layer_scores(x, task).mean(dim=0)

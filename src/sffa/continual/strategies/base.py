@@ -77,6 +77,9 @@ class Strategy(StepHooks):
         """Take the seed and the batch size of the run that this strategy serves."""
         self.seed, self.batch_size = seed, batch_size
 
+    def attach(self, learner: Learner) -> None:
+        """Set what the learner must know of this strategy; called when a run starts or goes on."""
+
     def check(self, stream: Stream) -> None:
         """Refuse a stream that this strategy cannot serve."""
 
@@ -141,6 +144,10 @@ class Combined(Strategy):
         super().join_run(seed, batch_size)
         for part in self.parts:
             part.join_run(seed, batch_size)
+
+    def attach(self, learner: Learner) -> None:  # noqa: D102
+        for part in self.parts:
+            part.attach(learner)
 
     def check(self, stream: Stream) -> None:  # noqa: D102
         for part in self.parts:

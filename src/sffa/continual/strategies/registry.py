@@ -10,10 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from sffa.continual.strategies.agem import AGEM
 from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.strategies.derpp import DERPP
+from sffa.continual.strategies.er_ace import ERACE
 from sffa.continual.strategies.ewc import EWC
 from sffa.continual.strategies.gaussian import Gaussian
 from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
+from sffa.continual.strategies.lwf import LwF
 from sffa.continual.strategies.mas import MAS
 from sffa.continual.strategies.naive import Naive
 from sffa.continual.strategies.replay import Replay
@@ -34,6 +37,9 @@ METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
     "replay-reservoir": (Replay, {"policy": "reservoir"}),
     "replay-balanced": (Replay, {"policy": "class"}),
     "a-gem": (AGEM, {}),
+    "lwf": (LwF, {}),
+    "derpp": (DERPP, {}),
+    "er-ace": (ERACE, {}),
     "joint": (Joint, {}),
 }
 PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
