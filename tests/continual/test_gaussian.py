@@ -116,13 +116,22 @@ def test_pseudo_examples_have_the_labels_and_tasks_of_their_classes_in_equal_sha
     for number in range(2):
         going.learn(going.stream[number])
     batch = going.strategy.extra_batch(Clock(2, 0, 0))
-    assert len(batch.y) == 48
+    assert len(batch.y) == 32  # 16 new ones of two classes, four past classes
     counts = torch.bincount(batch.y).tolist()
-    assert counts == ([24, 24] if scenario == "domain" else [12] * 4)
+    assert counts == ([16, 16] if scenario == "domain" else [8] * 4)
     if scenario == "task":
         assert torch.equal(batch.task, batch.y // 2)
     else:
         assert batch.task is None
+
+
+def test_pseudo_examples_are_bounded_however_many_classes_there_were():
+    rng = np.random.default_rng(0)
+    strategy = Gaussian(parts=1, rank=1, batch_size=10)
+    y = np.arange(200) % 100
+    strategy.after_experience(learner_of(4), experience(rng.normal(size=(200, 4)), y))
+    strategy.before_experience(learner_of(4), experience(rng.normal(size=(2, 4)), [100, 101], 1))
+    assert len(strategy.extra_batch(Clock(1)).y) == 40
 
 
 def test_draws_come_from_the_clock_alone():

@@ -20,6 +20,7 @@ from sffa.continual.strategies import (
     Naive,
     Replay,
     Strategy,
+    expectation,
     make_strategy,
     options_of,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "Strategy",
     "Stream",
     "View",
+    "expectation",
     "make_learner",
     "make_strategy",
     "options_of",

@@ -11,7 +11,13 @@ from sffa.continual.strategies.joint import Joint
 from sffa.continual.strategies.lwf import LwF
 from sffa.continual.strategies.mas import MAS
 from sffa.continual.strategies.naive import Naive
-from sffa.continual.strategies.registry import METHODS, PAPER, make_strategy, options_of
+from sffa.continual.strategies.registry import (
+    METHODS,
+    PAPER,
+    expectation,
+    make_strategy,
+    options_of,
+)
 from sffa.continual.strategies.replay import Replay
 from sffa.continual.strategies.si import SI
 
@@ -32,6 +38,7 @@ __all__ = [
     "Naive",
     "Replay",
     "Strategy",
+    "expectation",
     "make_strategy",
     "options_of",
 ]

@@ -22,6 +22,8 @@ Stored = Literal["float32", "float16", "int8"]
 STORED: tuple[Stored, ...] = get_args(Stored)
 _HALF = 65504.0  # the largest number of 16 bits
 _MOMENTS = ("mean", "spread", "residual")
+_NAMES = ("group", "label", "task")
+_MOST = 4  # times as many pseudo-examples as new ones in a step, unless a number is given
 
 
 class Gaussian(Strategy):
@@ -46,7 +48,8 @@ class Gaussian(Strategy):
     rank
         Principal directions of each.
     batch
-        Pseudo-examples in a step; three times as many as new ones unless given.
+        Pseudo-examples in a step. Unless given, as many of each past class as there are new ones of
+        each class at hand, but no more than four times as many as new ones in all.
     dtype
         How numbers are kept: ``"float32"``, ``"float16"``, or ``"int8"`` with a scale for each
         direction.
@@ -81,8 +84,8 @@ class Gaussian(Strategy):
 
     def extra_batch(self, clock: Clock) -> Batch | None:
         """Return pseudo-examples of all past classes, equally many of each."""
-        wanted = 3 * self.batch_size if self.batch is None else self.batch
-        if "count" not in self.buffers or not wanted:
+        wanted = self._wanted() if "count" in self.buffers else 0
+        if not wanted:
             return None
         rng = generator(self.seed, "gaussian", clock.experience, clock.epoch, clock.batch)
         parts = torch.from_numpy(self._parts_to_draw(wanted, rng))
@@ -90,6 +93,23 @@ class Gaussian(Strategy):
         y, task = self.buffers["label"][parts], self.buffers["task"][parts]
         x = torch.addcmul(self.buffers["shift"], x, self.buffers["scale"])
         return Batch(x, y, None if bool((task < 0).any()) else task)
+
+    def before_experience(self, learner: Learner, experience: Experience) -> None:
+        """Keep how many classes share the new examples of a step."""
+        self.buffers["new"] = torch.tensor(len(experience.classes))
+
+    def _wanted(self) -> int:
+        """Return how many pseudo-examples a step has."""
+        if self.batch is not None:
+            return self.batch
+        each = self.batch_size / max(int(self.buffers.get("new", 1)), 1)
+        return min(round(each * (int(self._groups().max()) + 1)), _MOST * self.batch_size)
+
+    def _groups(self) -> Tensor:
+        """Return the number of the past class that each part belongs to."""
+        keys = torch.stack([self.buffers[name] for name in _NAMES], dim=1)
+        groups: Tensor = torch.unique(keys, dim=0, return_inverse=True)[1]
+        return groups
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Fit what each class of this experience leaves; no example stays."""
@@ -109,7 +129,7 @@ class Gaussian(Strategy):
 
     def _keep(self, found: Mixture, group: int, label: int, task: int) -> None:
         """Put a mixture in its place; merge it with what the same class left before."""
-        names = {"group": group, "label": label, "task": task}
+        names = dict(zip(_NAMES, (group, label, task), strict=True))
         kept, stays = [found], torch.zeros(0, dtype=torch.long)
         if "count" in self.buffers:
             old = self._mixture()
@@ -126,8 +146,7 @@ class Gaussian(Strategy):
 
     def _parts_to_draw(self, wanted: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
         """Draw the part of each pseudo-example: equally many of a class, parts by their counts."""
-        keys = torch.stack([self.buffers[name] for name in ("group", "label", "task")], dim=1)
-        groups = torch.unique(keys, dim=0, return_inverse=True)[1].numpy()
+        groups = self._groups().numpy()
         count = self.buffers["count"].double().numpy()
         drawn = []
         for group, share in enumerate(shares(wanted, groups.max() + 1)):

@@ -140,6 +140,31 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
     return name, {f"{name}.{option}": value for option, value in plain.items()}
 
 
+# Strategies that keep neither examples nor statistics of old labels.
+_WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf")
+
+
+def expectation(method: str, scenario: str) -> str | None:
+    """Return one line to say before training where a method cannot work in a scenario, else None.
+
+    In the paper and here (results/rq2.csv) such methods end Class IL knowing the last experience
+    alone. Methods joined by + can work as soon as one of them can.
+
+    >>> expectation("ewc", "class").partition(":")[0]
+    'ewc keeps nothing of old labels in Class IL'
+    >>> expectation("replay+ewc", "class") is None
+    True
+    """
+    parts = method.split("+")
+    if scenario != "class" or not all(part in _WITHOUT_OLD_LABELS for part in parts):
+        return None
+    return (
+        f"{method} keeps nothing of old labels in Class IL: expect about 1/experiences of what "
+        "joint training reaches; replay and gaussian keep some, contrast_with=current and a gate "
+        "spare old labels"
+    )
+
+
 def _made(
     name: str, kind: type[Strategy], options: dict[str, Any], seed: int, batch_size: int
 ) -> Strategy:
