@@ -80,7 +80,7 @@ class DERPP(Replay):
         fresh = ~torch.isin(keys, old["key"]) if old else torch.ones(len(keys), dtype=torch.bool)
         found = self._logits(learner, fresh.nonzero().squeeze(1))
         width = found.shape[-1] if not old else max(found.shape[-1], old["logits"].shape[-1])
-        logits = torch.full((len(found), len(keys), width), torch.nan)
+        logits = torch.full((len(found), len(keys), width), -torch.inf)
         logits[:, fresh] = _padded(found, width)
         if old:
             stays = (keys[~fresh, None] == old["key"]).int().argmax(dim=1)
@@ -98,5 +98,5 @@ class DERPP(Replay):
 
 
 def _padded(logits: Tensor, width: int) -> Tensor:
-    """Return logits with a column for each of ``width`` labels; those not known are NaN."""
-    return F.pad(logits, (0, width - logits.shape[-1]), value=torch.nan)
+    """Return logits with a column for each of ``width`` labels; those not known are -inf."""
+    return F.pad(logits, (0, width - logits.shape[-1]), value=-torch.inf)
