@@ -53,10 +53,14 @@ _METHODS = {
     "mas": Term("MAS", GREEN, "v", (0, (2.5, 1.2))),
     "replay": Term("Replay", BLUE, "o"),
     "gem": Term("GEM", PURPLE, "D"),
+    "gaussian": Term("Gaussian", VERMILION, "P"),
     "ewc-online": Term("EWC, online", ORANGE, "p", "-."),
     "replay-reservoir": Term("Replay, reservoir", BLUE, "<", "-."),
     "replay-balanced": Term("Replay, balanced", BLUE, ">", "--"),
     "a-gem": Term("A-GEM", PURPLE, "d", "--"),
+    "lwf": Term("LwF", GREEN, "h", ":"),
+    "derpp": Term("DER++", SKY, "o", "--"),
+    "er-ace": Term("ER-ACE", SKY, "s", "-."),
     "joint": Term("Joint", GREY, "*", ":"),
 }
 _ALGORITHMS = {
@@ -64,6 +68,9 @@ _ALGORITHMS = {
     "ffa": Term("FFA", VERMILION, "^", "-.", "///"),
     "sffa": Term("SFFA", BLUE, "o"),
     "sffa-gated": Term("SFFA, gated", SKY, "D", ":", "xx"),
+    "sffa-contrast": Term("SFFA, contrast", PURPLE, "P", "-", "\\\\"),
+    "ridge": Term("Ridge", INK, "<", ":", "oo"),
+    "slda": Term("SLDA", GREY, ">", ":", "--"),
     "sffa-classifier": Term("SFFA, classifier", ORANGE, "v", "-.", "++"),
 }
 _METRICS = {

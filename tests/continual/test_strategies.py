@@ -21,6 +21,9 @@ OFF = {
     "replay": {"replay.capacity": 0},
     "replay-reservoir": {"replay-reservoir.capacity": 0},
     "replay-balanced": {"replay-balanced.capacity": 0},
+    "gaussian": {"gaussian.batch": 0},
+    "lwf": {"lwf.strength": 0},
+    "derpp": {"derpp.capacity": 0},
     "gem": {"gem.patterns": 0},
     "a-gem": {"a-gem.patterns": 0},
 }

@@ -15,7 +15,7 @@ from sffa.core.trainer import SCHEDULES
 
 Digits = tuple[Tensor, Tensor]
 
-FORWARD = ("sffa", "ffa", "sffa-gated", "disjoint")
+FORWARD = ("sffa", "ffa", "sffa-gated", "disjoint", "sffa-contrast")
 ALGORITHMS = (*FORWARD, "bp")
 WAYS = [(a, n, s) for a in FORWARD for n in KINDS for s in SCHEDULES] + [("bp", "all", "online")]
 GROWING = ("symba", "onehot", "sffa-gated", "disjoint", "ffa", "bp")

@@ -44,6 +44,23 @@ OPTIONS: dict[str, dict] = {
     "sffa onehot": {"codes": "onehot"},
     "sffa onehot disjoint": {"codes": "onehot", "gate": "disjoint", "hidden": (24, 24)},
     "sffa dense codes": {"code_density": 0.5, "code_size": 9},
+    "sffa contrast": {"objective": "contrast"},
+    "sffa contrast cool relu": {
+        "objective": "contrast",
+        "temperature": 0.4,
+        "activation": "relu",
+    },
+    "sffa contrast warm gate l2 three layers": {
+        "objective": "contrast",
+        "temperature": 3.0,
+        "gate": 0.6,
+        "activity_norm": "l2",
+        "hidden": (16, 20, 12),
+    },
+    "sffa contrast add": {"objective": "contrast", "activity": "add"},
+    "sffa contrast disjoint": {"objective": "contrast", "gate": "disjoint", "hidden": (30, 24)},
+    "ffa contrast": {"algorithm": "ffa", "objective": "contrast"},
+    "ffa contrast cool": {"algorithm": "ffa", "objective": "contrast", "temperature": 0.1},
     "ffa": {"algorithm": "ffa"},
     "ffa three layers": {"algorithm": "ffa", "hidden": (11, 16, 9)},
     "ffa number": {"algorithm": "ffa", "scale": 0.01},
@@ -129,7 +146,19 @@ def test_no_winner_of_these_examples_is_a_near_tie(name):
     assert min(look.margin for _, _, stack in looks for look in stack) > 1e-5
 
 
-@pytest.mark.parametrize("name", ["sffa", "sffa l2 relu", "sffa product", "sffa add l2", "ffa"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sffa",
+        "sffa l2 relu",
+        "sffa product",
+        "sffa add l2",
+        "sffa contrast",
+        "sffa contrast cool relu",
+        "ffa contrast cool",
+        "ffa",
+    ],
+)
 def test_the_transcriptions_gradients_are_the_slopes_of_its_loss(name):
     """Central differences, one weight at a time; what a layer hears from below stays as it was."""
     plain = Transcription(make(name, "torch"))

@@ -175,6 +175,44 @@ class Transcription:
             total += self.loss_of(group, looks, columns, candidates, gradients)
         return total, gradients
 
+    def log_odds(self, number: int, look: Look) -> tuple[float, list[float]]:
+        """Return log p/(1-p) of one look, not clamped, and how it changes with its energies."""
+        config = self.config
+        if config.algorithm == "ffa":
+            scale = self.scale(number)
+            return scale * look.energies[0] - config.theta, [scale]
+        e, i = (energy + config.epsilon for energy in look.energies)
+        return np.log(e / i), [1 / e, -1 / i]
+
+    def contrast(
+        self,
+        number: int,
+        looks: list[tuple[int, int, list[Look]]],
+        columns: Vector,
+        candidates: Vector,
+    ) -> tuple[float, list[list[float]]]:
+        """Return one layer's softmax cross-entropy, and how it changes with each look's energies.
+
+        Example by example: -log of exp(true) / sum of exp(candidate), logits over the temperature.
+        """
+        loss, slopes = 0.0, []
+        for b, c, stack in looks:
+            odds = {
+                label: self.log_odds(number, other[number])[0] / self.config.temperature
+                for row, place, other in looks
+                if row == b
+                for label in [candidates[row, place]]
+            }
+            total = sum(np.exp(value) for value in odds.values())
+            label = candidates[b, c]
+            share = np.exp(odds[label]) / total
+            positive = label == columns[b]
+            loss += -np.log(share) / len(columns) if positive else 0.0
+            slope = (share - positive) / self.config.temperature / len(columns)
+            by_energies = self.log_odds(number, stack[number])[1]
+            slopes.append([slope * each for each in by_energies])
+        return loss, slopes
+
     def loss_of(
         self,
         group: list[int],
@@ -192,7 +230,7 @@ class Transcription:
         if len(group) > 1 or config.coupling == "product":
             floor = max(config.clamp, 1e-7)
         bce, activity = 0.0, 0.0
-        by_goodness: list[list[float]] = []
+        by_energies: list[list[list[float]]] = []
         for (_, _, stack), positive in zip(looks, is_positive, strict=True):
             ps = [self.probability(n, stack[n])[0] for n in group]
             product = np.prod(ps)
@@ -200,10 +238,19 @@ class Transcription:
             clipped = min(max(right, floor), 1 - floor)
             bce += -np.log(clipped) / len(looks)
             slope = 0.0 if clipped != right else (-1 if positive else 1) / right / len(looks)
-            by_goodness.append([slope * np.prod(ps[:n] + ps[n + 1 :]) for n in range(len(ps))])
+            others = [np.prod(ps[:n] + ps[n + 1 :]) for n in range(len(ps))]
+            by_energies.append(
+                [
+                    [slope * other * by_e for by_e in self.probability(n, stack[n])[1]]
+                    for n, other in zip(group, others, strict=True)
+                ]
+            )
             for n in group:
                 share = positives if positive else negatives
                 activity += stack[n].activity / share / len(group)
+        if config.objective == "contrast":
+            bce, slopes = self.contrast(group[0], looks, columns, candidates)
+            by_energies = [[slope] for slope in slopes]
         push = np.exp(-config.alpha * activity)
         if config.activity == "none":
             loss, by_surprise, by_activity = bce, 1.0, 0.0
@@ -212,12 +259,12 @@ class Transcription:
             by_activity = -config.alpha * push * bce
         else:
             loss, by_surprise, by_activity = bce + push, 1.0, -config.alpha * push
-        for (_, _, stack), positive, slopes in zip(looks, is_positive, by_goodness, strict=True):
+        for (_, _, stack), positive, energies in zip(looks, is_positive, by_energies, strict=True):
             share = positives if positive else negatives
-            for n, slope in zip(group, slopes, strict=True):
+            for n, slopes in zip(group, energies, strict=True):
                 self.descend(
                     stack[n],
-                    [by_surprise * slope * by_e for by_e in self.probability(n, stack[n])[1]],
+                    [by_surprise * slope for slope in slopes],
                     by_activity / share / len(group),
                     gradients[n],
                 )

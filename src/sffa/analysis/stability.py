@@ -70,7 +70,7 @@ class TracedNetwork(Network):
     def layer_losses(self, *given: Any, **options: Any) -> list[LayerLoss]:
         """See `Network.layer_losses`; keep the sum and the mean over the layers."""
         losses = super().layer_losses(*given, **options)
-        bce = torch.stack([part.bce.detach() for part in losses]).sum()
+        bce = torch.stack([part.entropy.detach() for part in losses]).sum()
         activity = torch.stack([part.activity.detach() for part in losses]).mean()
         self.trace.append((bce, activity))
         return losses

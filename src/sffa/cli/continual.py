@@ -34,6 +34,7 @@ from sffa.cli.options import (
 )
 from sffa.cli.signals import stop_requests
 from sffa.continual import METHODS, PAPER, ContinualConfig, options_of, run
+from sffa.continual.strategies.registry import expectation
 from sffa.core import NetworkConfig
 from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
@@ -79,6 +80,7 @@ def continual(
     backend: Backend = "auto",
     kernels: OldBackend = None,
     data_dir: DataDir = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No word of what to expect.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn the parts of a dataset one after the other, and test on all of them after each.
@@ -95,6 +97,9 @@ def continual(
         _check_save(save, configs)
     data = load(configs[0].dataset, data_dir=data_dir)
     console = Console(stderr=True)
+    for line in dict.fromkeys(expectation(config.method, config.scenario) for config in configs):
+        if line and not quiet:
+            console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     if common["backend"] != "torch" and any(is_network(config.algorithm) for config in configs):
         prepare_kernels(console)
     records = [

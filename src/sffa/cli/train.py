@@ -141,9 +141,9 @@ class Training(Callback):
                 f"sffa train keeps networks of sffa itself, not of '{asked['algorithm']}'; use "
                 "Trainer in Python"
             )
-        if asked["algorithm"] == "bp":
+        if not is_network(asked["algorithm"]):
             if asked["negatives"] != "all":
-                raise ConfigurationError("back-propagation has no negatives; leave --negatives out")
+                raise ConfigurationError(f"{asked['algorithm']} has no negatives: leave them out")
             asked = {**asked, "negatives": "none"}
         chosen = {name: value for name, value in sizes.items() if value is not None}
         config = StaticConfig(**{"dataset": "digits", "epochs": 10, **asked, **chosen})
@@ -235,7 +235,7 @@ def _begun(path: Path, notes: dict[str, Any]) -> StaticConfig:
     return StaticConfig(
         dataset=dataset,
         algorithm=algorithm,
-        negatives="none" if algorithm == "bp" else trainer.negatives,
+        negatives=trainer.negatives if is_network(algorithm) else "none",
         schedule=trainer.schedule,
         lr=trainer.lr,
         seed=trainer.seed,

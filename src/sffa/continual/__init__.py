@@ -5,6 +5,8 @@ from sffa.continual.loop import ContinualRun, Stopped, make_learner, run
 from sffa.continual.result import Result
 from sffa.continual.strategies import (
     AGEM,
+    DERPP,
+    ERACE,
     EWC,
     GEM,
     MAS,
@@ -12,10 +14,13 @@ from sffa.continual.strategies import (
     PAPER,
     SI,
     Combined,
+    Gaussian,
     Joint,
+    LwF,
     Naive,
     Replay,
     Strategy,
+    expectation,
     make_strategy,
     options_of,
 )
@@ -25,6 +30,8 @@ from sffa.core import Batch, Clock
 
 __all__ = [
     "AGEM",
+    "DERPP",
+    "ERACE",
     "EWC",
     "GEM",
     "MAS",
@@ -38,7 +45,9 @@ __all__ = [
     "ContinualRun",
     "Data",
     "Experience",
+    "Gaussian",
     "Joint",
+    "LwF",
     "Naive",
     "Replay",
     "Result",
@@ -46,6 +55,7 @@ __all__ = [
     "Strategy",
     "Stream",
     "View",
+    "expectation",
     "make_learner",
     "make_strategy",
     "options_of",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sffa.continual.config import current_options
+from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Strategy
 from sffa.core import Trainer
@@ -68,12 +68,14 @@ def load(
 
 def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Refuse a checkpoint of another configuration, naming what differs."""
-    theirs, ours = current_options(found["config"]), wanted["config"]
-    for key in ours:
-        if theirs.get(key) != ours[key]:
+    added = {name: f.get_default() for name, f in ContinualConfig.model_fields.items()}
+    theirs, ours = {**added, **current_options(found["config"])}, wanted["config"]
+    for key in {**theirs, **ours}:
+        if theirs.get(key) != ours.get(key):
             raise ConfigurationError(
                 f"checkpoint {path} belongs to another configuration: its {key} is "
-                f"{theirs.get(key)!r}, this run's is {ours[key]!r}; use another file or remove it"
+                f"{theirs.get(key)!r}, this run's is {ours.get(key)!r}; use another file or "
+                "remove it"
             )
     if found["data"] != wanted["data"][: len(found["data"])]:
         raise ConfigurationError(

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from sffa.continual.strategies.registry import make_strategy
 from sffa.continual.stream import Scenario
 from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
+from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import PRESETS, check, completed
 from sffa.extension import is_reference
 
@@ -39,6 +40,9 @@ class ContinualConfig(Strict):
     epochs: int = Field(default=2, ge=1, description="passes over each experience")
     batch_size: int = Field(default=512, ge=1, description="new examples in a step")
     lr: float = Field(default=1e-3, gt=0, description="of Adam")
+    lr_schedule: LRSchedule = Field(
+        default="constant", description="cosine: falling to nothing over each experience"
+    )
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(
         default={}, description="other options of the network; see core.presets"
@@ -51,6 +55,7 @@ class ContinualConfig(Strict):
     )
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
+    later: ClassVar[tuple[str, ...]] = ("lr_schedule",)
 
     @model_validator(mode="before")
     @classmethod

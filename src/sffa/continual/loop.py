@@ -23,7 +23,7 @@ from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
 from sffa.core.batch import Array
 from sffa.core.callbacks import StopTraining, notify
 from sffa.core.learner import KINDS
-from sffa.core.presets import is_network, preset_of
+from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, SFFAError, warn_renamed
@@ -119,8 +119,7 @@ class ContinualRun:
         self.stream = stream
         self.strategy = strategy or make_strategy(config.parts, config.options)
         self.strategy.check(stream)
-        for part in getattr(self.strategy, "parts", [self.strategy]):
-            part.seed, part.batch_size = config.seed, config.batch_size
+        self.strategy.join_run(config.seed, config.batch_size)
         self.state = RunState()
         self.result = Result(config, stream.chances)
         self.identity = {"config": config.model_dump(mode="json"), "data": stream.fingerprint}
@@ -128,6 +127,11 @@ class ContinualRun:
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
         if learner is None:
             learner = make_learner(config, stream.data.features, len(stream.classes))
+        if learner.closed_form and self.strategy.needs_gradients:
+            raise ConfigurationError(
+                f"{config.algorithm} learns in closed form and forgets nothing: method "
+                f"'{config.method}' has no gradient to work on; use method 'naive'"
+            )
         if checkpoint is not None and type(learner) not in KINDS.values():
             raise ConfigurationError(
                 f"a checkpoint holds networks of sffa itself, not a {type(learner).__name__}: run "
@@ -138,7 +142,10 @@ class ContinualRun:
         else:
             if not learner.standardised:
                 learner.standardise(stream.data.mean, stream.data.std)
-            self.trainer = Trainer(learner, lr=config.lr, seed=config.seed)
+            self.trainer = Trainer(
+                learner, lr=config.lr, seed=config.seed, lr_schedule=config.lr_schedule
+            )
+        self.strategy.attach(self.learner)
 
     @property
     def learner(self) -> Learner:
@@ -192,6 +199,7 @@ class ContinualRun:
                 "seconds": seconds,
                 "memory_mb": psutil.Process().memory_info().rss / 2**20,
                 "strategy_mb": self.strategy.megabytes,
+                "learner_mb": self.learner.megabytes,
             }
         )
         self._take_time(started)
@@ -320,7 +328,7 @@ def _described(
         told["algorithm"] = f"{kind.__module__}:{kind.__qualname__}"
         if kind in KINDS.values():
             values = learner.config.model_dump(mode="json", exclude_defaults=True)
-            told["algorithm"] = values.pop("algorithm", "sffa") if kind is Network else "bp"
+            told["algorithm"] = name_of(learner) or values.pop("algorithm", "sffa")
             told["hidden"] = learner.config.hidden  # type: ignore[attr-defined]
             apart = ("inputs", "hidden", "seed")
             told["network"] = {n: v for n, v in values.items() if n not in apart}

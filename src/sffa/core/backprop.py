@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 from pydantic import Field
@@ -26,6 +26,9 @@ class BackpropConfig(Strict):
     inputs: int = Field(ge=1, description="features of an example")
     hidden: Widths = (1400, 1400)
     seed: Seed = Field(default=0, description="of the weights")
+    contrast_with: Literal["seen", "current"] = Field(
+        default="seen", description="classes that a new example competes with"
+    )
 
 
 class Backprop(Learner, kind="backprop"):
@@ -66,13 +69,21 @@ class Backprop(Learner, kind="backprop"):
             self.add_classes(known)
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
-        """Return the mean cross-entropy over the classes met, or over those of each one's task."""
+        """Return the mean cross-entropy over the classes met, or over those of each one's task.
+
+        With ``contrast_with="current"`` (the labels trick, Zeno 2018) new examples compete within
+        the classes at hand alone.
+        """
         column = self.columns(y)
         if len(column) != len(x):
             raise DataError(f"{len(x)} examples and {len(column)} labels do not match")
-        candidates = self.candidates(len(column), task)
+        candidates = self.training_labels(column, task)
         target = self.targets(column, candidates).int().argmax(dim=1)
-        return F.cross_entropy(self.outputs(x, task), target)
+        logits = self.outputs(x, task)
+        if self.contrasts_current and task is None:
+            logits = logits.gather(1, candidates.clamp(min=0))
+            logits = logits.masked_fill(candidates < 0, -torch.inf)
+        return F.cross_entropy(logits, target)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the logits (batch, candidates); where an example has no candidate, -inf."""

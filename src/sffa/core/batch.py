@@ -36,13 +36,18 @@ class Clock:
 def join(batches: Sequence[Batch]) -> Batch:
     """Concatenate batches; tasks stay one number while all agree.
 
+    Pixels as bytes that meet other numbers become shares of 255, as learners have them.
+
     >>> one = Batch(torch.zeros(2, 3), torch.zeros(2), 0)
     >>> join([one, one._replace(task=1)]).task
     tensor([0, 0, 1, 1])
     """
     if len(batches) == 1:
         return batches[0]
-    x = torch.cat([batch.x for batch in batches])
+    examples = [batch.x for batch in batches]
+    if len({each.dtype for each in examples}) > 1:
+        examples = [x.float() / 255 if x.dtype == torch.uint8 else x for x in examples]
+    x = torch.cat(examples)
     y = torch.cat([batch.y for batch in batches])
     return Batch(x, y, join_tasks([(batch.task, len(batch.y)) for batch in batches]))
 

@@ -11,7 +11,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -31,12 +33,24 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     renamed: ClassVar[dict[str, str]] = {}  # old names of fields, which work for one release
+    later: ClassVar[tuple[str, ...]] = ()  # fields that earlier records do not have
 
     def __init__(self, **values: Any) -> None:
         try:
             super().__init__(**current_names(values, self.renamed))
         except ValidationError as error:
             raise ConfigurationError(_one_line(type(self), error)) from None
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out later fields at their defaults: hashes of earlier records stay the same."""
+        values: dict[str, Any] = write(self)
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in values.items()
+            if name not in self.later or value != fields[name].default
+        }
 
 
 def current_names(
@@ -114,6 +128,13 @@ class NetworkConfig(Strict):
     norm: Literal["unit", "literal", "rms"] = Field(
         default="unit", description="between layers: by the norm, its square, or to unit power"
     )
+    init: Literal["joint", "block"] = Field(
+        default="joint", description="bound of the weights: by all inputs together, or by block"
+    )
+    objective: Literal["bce", "contrast"] = Field(
+        default="bce", description="of a layer: each label by itself, or a softmax over them"
+    )
+    temperature: float = Field(default=1.0, gt=0, description="of the softmax of contrast")
     activity: Literal["multiply", "add", "none"] | None = Field(
         default=None, description="activity term: multiply for sffa and none for ffa unless given"
     )
@@ -137,6 +158,10 @@ class NetworkConfig(Strict):
     def _fits(self) -> Self:
         if isinstance(self.gate, float) and not 0 < self.gate <= 1:
             raise ValueError(f"gate must lie in (0, 1] or be 'disjoint', got {self.gate}")
+        if self.objective == "contrast" and self.coupling == "product":
+            raise ValueError(
+                "objective 'contrast' is local to a layer: coupling 'product' goes with 'bce' only"
+            )
         if self.algorithm == "sffa":
             for width in self.hidden:
                 self._fits_sffa(width)

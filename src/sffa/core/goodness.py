@@ -32,6 +32,11 @@ class SymmetricGoodness:
         """Return the goodness clamped away from 0 and 1."""
         return self.score(energies).clamp(self.clamp, 1 - self.clamp)
 
+    def log_odds(self, energies: Energies) -> Tensor:
+        """Return log(p / (1 − p)) of the goodness that is not clamped: log E₊ − log E₋."""
+        positive, negative = energies
+        return (positive + self.epsilon).log() - (negative + self.epsilon).log()
+
     def bce(self, energies: Energies, target: Tensor) -> Tensor:
         """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
         positive, negative = energies
@@ -59,11 +64,15 @@ class ThresholdGoodness:
 
     def probability(self, energies: Energies) -> Tensor:
         """Return the probability that the input is positive."""
-        return torch.sigmoid(energies[0] * self.scale - self.theta)
+        return torch.sigmoid(self.log_odds(energies))
+
+    def log_odds(self, energies: Energies) -> Tensor:
+        """Return log(p / (1 − p)) of the probability."""
+        return energies[0] * self.scale - self.theta
 
     def bce(self, energies: Energies, target: Tensor) -> Tensor:
         """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
-        logit = energies[0] * self.scale - self.theta
+        logit = self.log_odds(energies)
         return F.softplus(torch.where(target, -logit, logit))
 
 

@@ -28,6 +28,8 @@ from sffa.kernels import (
 )
 from sffa.kernels.winners import TINY
 
+SPREAD = 3.0  # of the image's part of a drive, and of the biases, with init="block"
+
 
 class Response(NamedTuple):
     """What a layer answers, each tensor (batch, candidates) unless said otherwise.
@@ -53,15 +55,15 @@ class Layer(nn.Module, ABC):
         self.gate: Gate | None = None
         self.activity_norm = config.activity_norm
         rng = generator(config.seed, "weights", number)
-        bound = (previous + config.inputs + code) ** -0.5
+        bound = bounds(config, previous, code)
 
-        def draw(*shape: int) -> nn.Parameter:
-            return nn.Parameter(uniform(rng, bound, *shape))
+        def draw(block: str, *shape: int) -> nn.Parameter:
+            return nn.Parameter(uniform(rng, bound[block], *shape))
 
-        self.image = draw(config.inputs, width)
-        self.code = draw(code, width)
-        self.latent = draw(previous, width) if previous else None
-        self.bias = draw(width)
+        self.image = draw("image", config.inputs, width)
+        self.code = draw("code", code, width)
+        self.latent = draw("latent", previous, width) if previous else None
+        self.bias = draw("bias", width)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         """Take the gate along when the layer is moved to another device."""
@@ -151,6 +153,26 @@ class ThresholdLayer(Layer):
         factor = norm_factor(answer.energy, self.width, self.norm)
         activity = self._activity(answer.activity, energies)
         return Response(energies, activity, answer.active, Scaled(answer.awake, factor))
+
+
+def bounds(config: NetworkConfig, previous: int, code: int) -> dict[str, float]:
+    """Return the bound of each block of weights before training.
+
+    ``joint`` (the paper) has one for all, by the inputs of all blocks together, so that few
+    features drown in the code. ``block`` (ours) gives every block a part of the drive that does not
+    depend on the sizes of the others: the image's has a standard deviation of `SPREAD` for
+    standardised inputs, and the biases are spread as wide. Codes and latents, which learn what they
+    are for, start small.
+    """
+    if config.init == "joint":
+        bound = (previous + config.inputs + code) ** -0.5
+        return dict.fromkeys(("image", "code", "latent", "bias"), bound)
+    return {
+        "image": SPREAD * (3 / config.inputs) ** 0.5,
+        "code": max(code, 1) ** -0.5,
+        "latent": max(previous, 1) ** -0.5,
+        "bias": SPREAD,
+    }
 
 
 def uniform(rng: np.random.Generator, bound: float, *shape: int) -> Tensor:

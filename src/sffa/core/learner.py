@@ -30,13 +30,16 @@ class Learner(nn.Module, ABC):
     result divided by ``std``.
 
     A subclass needs `loss`, `outputs` and `grow`. One whose loss contrasts an example with labels
-    (``contrastive``) also takes ``candidates`` and ``layer`` in `loss`, and has `depth` layers.
+    (``contrastive``) also takes ``candidates`` and ``layer`` in `loss`, and has `depth` layers. One
+    that learns without a gradient (``closed_form``) has `observe`, which a trainer calls in place
+    of a step, once for each example.
     """
 
     mean: Tensor
     std: Tensor
     config: Strict
     contrastive: ClassVar[bool] = False
+    closed_form: ClassVar[bool] = False
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -45,6 +48,7 @@ class Learner(nn.Module, ABC):
         self.tasks: dict[int, list[int]] = {}
         self.current: list[int] = []
         self.standardised = False
+        self.new_among_new = False  # set by strategies such as ER-ACE; see `training_labels`
         self.register_buffer("mean", torch.zeros(1))
         self.register_buffer("std", torch.ones(1))
 
@@ -73,6 +77,10 @@ class Learner(nn.Module, ABC):
         Return what grew, so that optimisers and strategies can follow; `add_classes` calls it.
         """
 
+    def observe(self, x: Tensor, y: Tensor, task: Task = None) -> None:
+        """Learn from a batch in closed form: what it adds to is the same in any order."""
+        raise ConfigurationError(f"a {type(self).__name__} learns by gradients, not in closed form")
+
     def forward(self, x: Tensor, task: Task = None) -> Tensor:
         """Return `outputs`, so that ``learner(x)`` works as with any module."""
         return self.outputs(x, task)
@@ -84,6 +92,14 @@ class Learner(nn.Module, ABC):
 
     def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return every layer's own scores (layers, batch, candidates); `outputs` is their mean."""
+        return self.outputs(x, task)[None]  # type: ignore[arg-type]
+
+    def logits(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Return what a softmax over labels takes (layers, batch, candidates), layers apart.
+
+        Strategies distil these: logits of a network with one output a class, the log-odds of each
+        layer's goodness where every layer judges by itself.
+        """
         return self.outputs(x, task)[None]  # type: ignore[arg-type]
 
     def deepen(self, width: int) -> list[Growth]:
@@ -142,6 +158,12 @@ class Learner(nn.Module, ABC):
         return self.mean.device
 
     @property
+    def megabytes(self) -> float:
+        """What the learner keeps, weights and statistics, in 2**20 bytes."""
+        kept: list[Tensor] = list(self.state_dict().values())
+        return sum(tensor.numel() * tensor.element_size() for tensor in kept) / 2**20
+
+    @property
     def compiled(self) -> bool:
         """Whether numba's loops are at work here, so that others may use them too."""
         return False
@@ -196,8 +218,29 @@ class Learner(nn.Module, ABC):
         return tasks.expand(batch)
 
     def training_labels(self, column: Tensor, task: Task) -> Tensor:
-        """Return the columns that each example is trained with (batch, candidates); -1 is none."""
-        return self.candidates(len(column), task)
+        """Return the columns that each example is trained with (batch, candidates); -1 is none.
+
+        With ``contrast_with="current"``, or if a strategy asks for it, examples of the classes at
+        hand are contrasted with those alone, so that new data never pushes old labels down;
+        replayed ones with all classes.
+        """
+        seen = self.candidates(len(column), task)
+        if not self.contrasts_current or task is not None:
+            return seen
+        current = torch.zeros(len(self.classes), dtype=torch.bool, device=self.device)
+        current[self.current] = True
+        allowed = current | ~current[column][:, None]
+        if bool(allowed.all()):
+            return seen
+        if not bool((~current[column]).any()):
+            return torch.tensor(self.current, device=self.device).expand(len(column), -1)
+        return seen.masked_fill(~allowed, -1)
+
+    @property
+    def contrasts_current(self) -> bool:
+        """Whether new examples are contrasted with the classes at hand alone."""
+        config = getattr(self, "config", None)
+        return self.new_among_new or getattr(config, "contrast_with", "seen") == "current"
 
     def targets(self, column: Tensor, candidates: Tensor) -> Tensor:
         """Return which candidate (batch, candidates) is each example's label; one must be."""

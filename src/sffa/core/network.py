@@ -14,7 +14,7 @@ from sffa.core.codes import onehot_code, symba_code
 from sffa.core.config import NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.growth import Growth, grow
-from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, uniform
+from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
 from sffa.core.objective import LayerLoss, layer_loss, product_loss
 from sffa.core.seeds import generator
@@ -207,27 +207,20 @@ class Network(Learner, kind="network"):
         )
         return scores.masked_fill(candidates < 0, -torch.inf)
 
+    def logits(self, x: Tensor | Array, task: Task = None) -> Tensor:
+        """Return the log-odds of every layer's goodness (layers, batch, candidates); none: -inf."""
+        candidates = self.candidates(len(x), task)
+        odds = torch.stack(
+            [
+                layer.goodness.log_odds(response.energies)
+                for layer, response in zip(self.stack, self.scan(x, candidates), strict=True)
+            ]
+        )
+        return odds.masked_fill(candidates < 0, -torch.inf)
+
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""
         return self.layer_scores(x, task).mean(dim=0)
-
-    def training_labels(self, column: Tensor, task: Task) -> Tensor:
-        """Return the labels each example is contrasted with (batch, candidates).
-
-        With ``contrast_with="current"``, examples of the classes at hand are contrasted with those
-        alone, so that new data never pushes old labels down; replayed ones with all classes.
-        """
-        seen = self.candidates(len(column), task)
-        if self.config.contrast_with == "seen" or task is not None:
-            return seen
-        current = torch.zeros(len(self.classes), dtype=torch.bool, device=self.device)
-        current[self.current] = True
-        allowed = current | ~current[column][:, None]
-        if bool(allowed.all()):
-            return seen
-        if not bool((~current[column]).any()):
-            return torch.tensor(self.current, device=self.device).expand(len(column), -1)
-        return seen.masked_fill(~allowed, -1)
 
     def _check(self, candidates: Tensor, batch: int) -> None:
         """Refuse candidates that do not fit: the compiled loops trust them."""
@@ -310,7 +303,7 @@ class Network(Learner, kind="network"):
         growths = []
         for number, layer in enumerate(self.stack):
             rng = generator(self.config.seed, "code rows", number, old)
-            bound = (layer.image.shape[0] + count) ** -0.5
+            bound = bounds(self.config, 0, count)["code"]
             fresh = uniform(rng, bound, count, layer.width)
             places = torch.arange(old), torch.arange(layer.width)
             growth = grow(layer.code, fresh, places, f"layers.{number}.code")
@@ -340,6 +333,9 @@ class Network(Learner, kind="network"):
                 if name == "latent" and below is not None:
                     places[0], shape[0] = below, below_width
                 bound = float(parameter.detach().abs().max())
+                if self.config.init == "block":
+                    previous = 0 if layer.latent is None else layer.latent.shape[0]
+                    bound = bounds(self.config, previous, layer.code.shape[0])[name]
                 fresh = uniform(rng, bound, *shape)
                 growth = grow(parameter, fresh, tuple(places), f"layers.{number}.{name}")
                 setattr(layer, name, growth.new)

@@ -17,20 +17,38 @@ class LayerLoss(NamedTuple):
     """A layer's loss and what it is made of: cross-entropy and mean activity."""
 
     total: Tensor
-    bce: Tensor
+    entropy: Tensor
     activity: Tensor
 
 
 def layer_loss(
     config: NetworkConfig, goodness: Goodness, response: Response, target: Tensor, valid: Tensor
 ) -> LayerLoss:
-    """Return a layer's binary cross-entropy over all coordinates, with the activity term (eq. 3).
+    """Return a layer's cross-entropy with the activity term (eq. 3).
 
     ``target`` and ``valid`` are (batch, candidates): the true label, and whether there is one.
     """
-    bce = _mean(goodness.bce(response.energies, target), valid)
+    if config.objective == "contrast":
+        logits = goodness.log_odds(response.energies) / config.temperature
+        entropy = contrast(logits, target, valid)
+    else:
+        entropy = _mean(goodness.bce(response.energies, target), valid)
     activity = total_activity(response, target, valid)
-    return LayerLoss(with_activity(config, bce, activity), bce, activity)
+    return LayerLoss(with_activity(config, entropy, activity), entropy, activity)
+
+
+def contrast(logits: Tensor, target: Tensor, valid: Tensor) -> Tensor:
+    """Return the softmax cross-entropy of the true label among its candidates, mean over examples.
+
+    Ours: in place of one yes or no for each label, the labels compete within each layer. An example
+    without a wrong candidate adds nothing.
+
+    >>> contrast(torch.zeros(1, 4), torch.eye(4)[:1] > 0, torch.ones(1, 4) > 0).exp()
+    tensor(4.)
+    """
+    logits = logits.masked_fill(~valid, -torch.inf)
+    right = torch.where(target, logits, 0.0).sum(dim=1)
+    return (logits.logsumexp(dim=1) - right).mean()
 
 
 def product_loss(
@@ -56,12 +74,12 @@ def total_activity(response: Response, target: Tensor, valid: Tensor) -> Tensor:
     return _mean(response.activity, target) + _mean(response.activity, valid & ~target)
 
 
-def with_activity(config: NetworkConfig, bce: Tensor, activity: Tensor) -> Tensor:
+def with_activity(config: NetworkConfig, entropy: Tensor, activity: Tensor) -> Tensor:
     """Push a layer away from rest, where its gradient is unstable."""
     if config.activity == "none":
-        return bce
+        return entropy
     push = torch.exp(-config.alpha * activity)
-    return bce * (1 + push) if config.activity == "multiply" else bce + push
+    return entropy * (1 + push) if config.activity == "multiply" else entropy + push
 
 
 def _mean(values: Tensor, where: Tensor) -> Tensor:

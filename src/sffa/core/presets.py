@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sffa.core.backprop import Backprop, BackpropConfig
-from sffa.core.config import NetworkConfig, current_names
+from sffa.core.closed_form import SLDA, Ridge, RidgeConfig, SLDAConfig
+from sffa.core.config import NetworkConfig, Strict, current_names
 from sffa.core.learner import Learner
 from sffa.core.network import Network
 from sffa.errors import ConfigurationError, nearest
@@ -20,11 +21,14 @@ Protocol = Literal["static", "stream"]
 class Preset:
     """What a name adds to the defaults of `NetworkConfig`, and what it adds in streams only.
 
-    ``network`` is None for what is no forward-forward network and takes no such options.
+    ``network`` is None for what is no forward-forward network and takes no such options; ``kind``
+    and ``config`` are the classes of learner and options.
     """
 
     network: Mapping[str, Any] | None = field(default_factory=dict)
     stream: Mapping[str, Any] = field(default_factory=dict)
+    kind: type[Learner] = Network
+    config: type[Strict] = NetworkConfig
 
     def options(self, protocol: Protocol) -> dict[str, Any]:
         """Return the options of the network under a protocol."""
@@ -39,14 +43,25 @@ _STREAM = {"code_density": 0.2}
 PRESETS: dict[str, Preset] = {
     "sffa": Preset({"algorithm": "sffa"}, _STREAM),
     "ffa": Preset({"algorithm": "ffa", "scale": 0.01}, _STREAM),
-    "bp": Preset(None),
+    "bp": Preset(None, kind=Backprop, config=BackpropConfig),
     # Ours. The gate was chosen on held-out examples (results/gate_choice.csv).
     "sffa-gated": Preset({"algorithm": "sffa", "gate": 0.2, "contrast_with": "current"}, _STREAM),
+    # Ours, for streams above all: labels compete within each layer.
+    "sffa-contrast": Preset({"algorithm": "sffa", "objective": "contrast"}, _STREAM),
+    # Baselines that keep sums in place of examples and learn without a gradient.
+    "ridge": Preset(None, kind=Ridge, config=RidgeConfig),
+    "slda": Preset(None, kind=SLDA, config=SLDAConfig),
     # What SFFAClassifier is made of; chosen on digits, wine and breast_cancer.
     "sffa-classifier": Preset({"algorithm": "sffa", "gate": 0.3}),
 }
 
-COMPARED = ("sffa", "ffa", "bp", "sffa-gated")  # what ``all`` means on the command line
+COMPARED = (
+    "sffa",
+    "ffa",
+    "bp",
+    "sffa-gated",
+    "sffa-contrast",
+)  # what ``all`` means on the command line
 
 
 def preset_of(algorithm: str) -> Preset:
@@ -61,6 +76,12 @@ def preset_of(algorithm: str) -> Preset:
             f"unknown algorithm '{algorithm}'{hint} (known: {known}; your own: module:Class)"
         )
     return PRESETS[algorithm]
+
+
+def name_of(learner: Learner) -> str | None:
+    """Return the name whose preset is of the learner's class, for what is no network; else None."""
+    others = ((n, p) for n, p in PRESETS.items() if p.network is None)
+    return next((name for name, preset in others if preset.kind is type(learner)), None)
 
 
 def is_network(algorithm: str) -> bool:
@@ -99,15 +120,13 @@ def make(
     0.2
     """
     preset = preset_of(algorithm)
+    kind: Any = preset.kind
     merged = {**preset.options(protocol), **options}
     if is_reference(algorithm):
-        kind: Any = import_class(algorithm, Learner)
+        kind = import_class(algorithm, Learner)
         merged.pop("algorithm", None)
-        made: Learner = kind(inputs, hidden=hidden, classes=classes, seed=seed, **merged)
-        return made
-    if preset.network is None:
-        return Backprop(inputs, hidden, classes, seed, **merged)
-    return Network(inputs, hidden, classes=classes, seed=seed, **merged)
+    made: Learner = kind(inputs, hidden=hidden, classes=classes, seed=seed, **merged)
+    return made
 
 
 def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[str, Any]) -> None:
@@ -126,9 +145,14 @@ def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[s
         if name in (*given, "algorithm"):
             raise ConfigurationError(f"'{name}' is not an option of the network but of the run")
     if preset.network is None:
-        if options:
-            raise ConfigurationError(f"back-propagation has no option '{next(iter(options))}'")
-        BackpropConfig(**given)
+        known = [name for name in preset.config.model_fields if name not in given]
+        for name in options:
+            if name not in known:
+                who = "back-propagation" if algorithm == "bp" else algorithm
+                raise ConfigurationError(
+                    f"{who} has no option '{name}' (it has {', '.join(known)})"
+                )
+        preset.config(**given, **options)
     else:
         config = NetworkConfig(**given, **{**preset.network, **options})
         if isinstance(config.gate, float):

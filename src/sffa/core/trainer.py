@@ -19,6 +19,7 @@ from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
 from sffa.core.hooks import NO_HOOKS, StepHooks
 from sffa.core.learner import Learner, restored
+from sffa.core.lr_schedule import LR_SCHEDULES, LRSchedule, lr_factor
 from sffa.core.negatives import Negatives
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, warn_renamed
@@ -58,6 +59,9 @@ class Trainer:
     standardise
         Whether the first `fit` takes mean and deviation from its examples, if the learner has
         none: one for all pixels where they are bytes, else one for each feature.
+    lr_schedule
+        ``"constant"``, or ``"cosine"``: from ``lr`` down to nothing over the epochs of a `fit` (of
+        each layer, if greedy), or over those of each experience of a stream.
 
     Examples
     --------
@@ -76,8 +80,10 @@ class Trainer:
         seed: int = 0,
         *,
         standardise: bool = True,
+        lr_schedule: LRSchedule = "constant",
     ) -> None:
         _check_choice("negatives", negatives, negative_labels.KINDS)
+        _check_choice("lr_schedule", lr_schedule, LR_SCHEDULES)
         _check_choice("schedule", schedule, SCHEDULES)
         if not learner.contrastive and (negatives != "all" or schedule != "online"):
             raise ConfigurationError(
@@ -94,10 +100,12 @@ class Trainer:
         self.schedule = schedule
         self.seed = seed
         self.standardise = standardise
+        self.lr_schedule: LRSchedule = lr_schedule
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
         self.rng = generator(seed, "training")
-        self.optimizer = torch.optim.Adam(learner.parameters(), lr=lr, fused=True)
+        parameters = {"params": list(learner.parameters())}  # none, if learning in closed form
+        self.optimizer = torch.optim.Adam([parameters], lr=lr, fused=True)
 
     def __repr__(self) -> str:
         scaled = "" if self.learner.standardised else f", standardise={self.standardise}"
@@ -121,6 +129,8 @@ class Trainer:
         extra = hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
+        if self.learner.closed_form:
+            return self._observe(batch, clock)
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.loss(*batch)
         term = hooks.extra_loss(self.learner, batch, clock)
@@ -132,6 +142,12 @@ class Trainer:
         self.optimizer.step()
         hooks.after_step(self.learner)
         return loss.detach()
+
+    def _observe(self, batch: Batch, clock: Clock) -> Tensor:
+        """Learn without a gradient, which a second pass would not change; there is no loss."""
+        if clock.epoch == 0:
+            self.learner.observe(*batch)
+        return torch.zeros((), device=self.learner.device)
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Return the loss of a batch under this trainer's negatives and schedule."""
@@ -204,7 +220,7 @@ class Trainer:
     def run_epochs(
         self,
         examples: Examples,
-        epochs: Iterable[int],
+        epochs: Sequence[int],
         batch_size: int,
         order: Callable[[int], Array],
         *,
@@ -218,6 +234,8 @@ class Trainer:
     ) -> list[Epoch]:
         """Go through examples epoch by epoch: the one loop, whoever asks.
 
+        ``epochs`` are the numbers of those to go, counted from those had before: the step size
+        falls, if it does, from the start of epoch 0 to the end of the last.
         ``order`` draws the places of the examples in an epoch; ``first_batch`` of the first epoch
         were had before; ``step`` of ``steps`` of the whole run are done. A callback that stops
         the run raises `StopTraining` here, which `fit` and `continual.run` catch.
@@ -232,6 +250,7 @@ class Trainer:
             now = Progress(*where, first_batch, len(batches), step, steps, total)
             for number in range(first_batch, len(batches)):
                 clock = Clock(experience, epoch, number)
+                self._set_lr((epoch + number / len(batches)) / (epochs[-1] + 1))
                 batch = examples.take(batches[number])
                 loss = self.step(*batch, hooks=hooks, clock=clock)
                 total += loss * len(batches[number])
@@ -244,7 +263,13 @@ class Trainer:
             first_batch = 0
             if notify(callbacks, "on_epoch_end", now, history[-1]):
                 break
+        self._set_lr(0.0)
         return history
+
+    def _set_lr(self, progress: float) -> None:
+        """Set the step size for a share of the epochs done."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr * lr_factor(self.lr_schedule, progress)
 
     def _finished(self, loss: float, started: float, watch: Watched) -> Epoch:
         """Return what an epoch came to; refuse a loss that is not finite."""
@@ -296,6 +321,7 @@ class Trainer:
         """Return everything but tensors that training needs to go on; JSON-ready."""
         return {
             "lr": self.lr,
+            "lr_schedule": self.lr_schedule,
             "negatives": self.negatives,
             "schedule": self.schedule,
             "seed": self.seed,
@@ -349,7 +375,14 @@ class Trainer:
     def _restored(
         cls, learner: Learner, state: dict[str, Any], tensors: dict[str, Tensor]
     ) -> Trainer:
-        trainer = cls(learner, state["lr"], state["negatives"], state["schedule"], state["seed"])
+        trainer = cls(
+            learner,
+            state["lr"],
+            state["negatives"],
+            state["schedule"],
+            state["seed"],
+            lr_schedule=state.get("lr_schedule", "constant"),
+        )
         layer, done = state["layer"], state["epochs_done"]
         if not (layer is None or 0 <= layer < learner.depth) or not done >= 0:
             raise ValueError(f"layer {layer}, {done} epochs")

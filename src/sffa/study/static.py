@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make
 from sffa.core.config import Seed, Strict, Widths
+from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import check, completed, is_network
 from sffa.data import Dataset, load
 from sffa.environment import describe
@@ -41,6 +42,7 @@ class StaticConfig(Strict):
         default="uniform", description="none for back-propagation, and only for it"
     )
     schedule: Literal["online", "greedy"] = "online"
+    lr_schedule: LRSchedule = Field(default="constant", description="constant, or cosine to 0")
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(default_factory=dict, description="fields of NetworkConfig")
     holdout: int = Field(default=5000, ge=0, description="training examples kept to choose by")
@@ -54,24 +56,24 @@ class StaticConfig(Strict):
         if not isinstance(values, dict) or not isinstance(values.get("network", {}), dict):
             return values
         algorithm = str(values.get("algorithm", "sffa"))
-        if algorithm == "bp":
-            values = {"negatives": "none", **values}
         if algorithm in PRESETS or is_reference(algorithm):
+            if not is_network(algorithm) and not is_reference(algorithm):
+                values = {"negatives": "none", **values}
             values = {**values, "network": completed(algorithm, values.get("network", {}))}
         return values
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
-        if not is_reference(self.algorithm) and (self.algorithm == "bp") != (
+        if not is_reference(self.algorithm) and is_network(self.algorithm) == (
             self.negatives == "none"
         ):
             raise ValueError(
                 f"negatives='{self.negatives}' does not go with algorithm='{self.algorithm}': "
-                "back-propagation has none, the others need some"
+                "forward-forward networks need some, others have none"
             )
-        if self.algorithm == "bp" and self.schedule != "online":
-            raise ValueError("back-propagation has no greedy schedule: use schedule='online'")
+        if self.negatives == "none" and self.schedule != "online":
+            raise ValueError(f"{self.algorithm} has no greedy schedule: use schedule='online'")
         return self
 
 
@@ -163,7 +165,8 @@ def make_trainer(
     )
     learner.standardise(data.mean, data.std)
     negatives = config.negatives if network and config.negatives != "none" else "all"
-    return Trainer(learner.to(device), config.lr, negatives, config.schedule, config.seed)
+    given = config.lr, negatives, config.schedule, config.seed
+    return Trainer(learner.to(device), *given, lr_schedule=config.lr_schedule)
 
 
 def static_metrics(epochs: Sequence[Epoch]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -29,8 +29,11 @@ class Strategy(StepHooks):
     ``parameter_state`` holds tensors shaped like parameters (kind, then the parameter's name),
     which grow with them; ``buffers`` holds everything else, stored examples above all. A run that
     is resumed finds only these two as they were, not what else an object remembers. ``seed`` and
-    ``batch_size`` are those of the run.
+    ``batch_size`` are those of the run. ``needs_gradients``: whether it is of no use to a learner
+    without any.
     """
+
+    needs_gradients: ClassVar[bool] = True
 
     def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
         self._check_hooks()
@@ -69,6 +72,13 @@ class Strategy(StepHooks):
         """The old name of ``buffers``."""
         warn_renamed("Strategy.memory", "'buffers'")
         return self.buffers
+
+    def join_run(self, seed: int, batch_size: int) -> None:
+        """Take the seed and the batch size of the run that this strategy serves."""
+        self.seed, self.batch_size = seed, batch_size
+
+    def attach(self, learner: Learner) -> None:
+        """Set what the learner must know of this strategy; called when a run starts or goes on."""
 
     def check(self, stream: Stream) -> None:
         """Refuse a stream that this strategy cannot serve."""
@@ -129,6 +139,15 @@ class Combined(Strategy):
     def __init__(self, parts: Sequence[Strategy]) -> None:
         super().__init__()
         self.parts = list(parts)
+
+    def join_run(self, seed: int, batch_size: int) -> None:  # noqa: D102
+        super().join_run(seed, batch_size)
+        for part in self.parts:
+            part.join_run(seed, batch_size)
+
+    def attach(self, learner: Learner) -> None:  # noqa: D102
+        for part in self.parts:
+            part.attach(learner)
 
     def check(self, stream: Stream) -> None:  # noqa: D102
         for part in self.parts:

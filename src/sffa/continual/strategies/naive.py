@@ -7,3 +7,5 @@ from sffa.continual.strategies.base import Strategy
 
 class Naive(Strategy):
     """Do nothing about forgetting: the lower bound."""
+
+    needs_gradients = False

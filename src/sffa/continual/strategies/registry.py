@@ -10,9 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from sffa.continual.strategies.agem import AGEM
 from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.strategies.derpp import DERPP
+from sffa.continual.strategies.er_ace import ERACE
 from sffa.continual.strategies.ewc import EWC
+from sffa.continual.strategies.gaussian import Gaussian
 from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
+from sffa.continual.strategies.lwf import LwF
 from sffa.continual.strategies.mas import MAS
 from sffa.continual.strategies.naive import Naive
 from sffa.continual.strategies.replay import Replay
@@ -28,10 +32,14 @@ METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
     "mas": (MAS, {}),
     "replay": (Replay, {}),
     "gem": (GEM, {}),
+    "gaussian": (Gaussian, {}),
     "ewc-online": (EWC, {"decay": 0.9}),
     "replay-reservoir": (Replay, {"policy": "reservoir"}),
     "replay-balanced": (Replay, {"policy": "class"}),
     "a-gem": (AGEM, {}),
+    "lwf": (LwF, {}),
+    "derpp": (DERPP, {}),
+    "er-ace": (ERACE, {}),
     "joint": (Joint, {}),
 }
 PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
@@ -130,6 +138,31 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
     }
     plain = {n: v for n, v in given.items() if isinstance(v, bool | int | float | str | list)}
     return name, {f"{name}.{option}": value for option, value in plain.items()}
+
+
+# Strategies that keep neither examples nor statistics of old labels.
+_WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf")
+
+
+def expectation(method: str, scenario: str) -> str | None:
+    """Return one line to say before training where a method cannot work in a scenario, else None.
+
+    In the paper and here (results/rq2.csv) such methods end Class IL knowing the last experience
+    alone. Methods joined by + can work as soon as one of them can.
+
+    >>> expectation("ewc", "class").partition(":")[0]
+    'ewc keeps nothing of old labels in Class IL'
+    >>> expectation("replay+ewc", "class") is None
+    True
+    """
+    parts = method.split("+")
+    if scenario != "class" or not all(part in _WITHOUT_OLD_LABELS for part in parts):
+        return None
+    return (
+        f"{method} keeps nothing of old labels in Class IL: expect about 1/experiences of what "
+        "joint training reaches; replay and gaussian keep some, contrast_with=current and a gate "
+        "spare old labels"
+    )
 
 
 def _made(

@@ -1,0 +1,143 @@
+"""Mixtures of low-rank Gaussians: fitted by moments, merged by moments, drawn from.
+
+A part of weight n is a Gaussian with mean m and covariance SᵀS + diag(r²): S holds ``rank``
+directions, each as long as the deviation along it, and r is what they leave of each feature's
+deviation. So mean and variance of every feature are exact, and stay so when parts are merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_LLOYD = 10  # rounds of k-means
+_POWER = 2  # rounds that sharpen the directions
+_MORE = 8  # directions beyond those wanted, while they are sought
+_LEAST = 10  # examples a part stands for, so that no part is an example
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """``count`` (parts,), ``mean`` and ``residual`` (parts, D), ``spread`` (parts, rank, D)."""
+
+    count: Tensor
+    mean: Tensor
+    spread: Tensor
+    residual: Tensor
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def take(self, places: Tensor) -> Mixture:
+        """Return the parts at some places."""
+        return Mixture(*(getattr(self, field.name)[places] for field in fields(self)))
+
+
+def concatenate(mixtures: list[Mixture]) -> Mixture:
+    """Return the parts of several mixtures as one."""
+    names = [field.name for field in fields(Mixture)]
+    return Mixture(*(torch.cat([getattr(each, name) for each in mixtures]) for name in names))
+
+
+def fit(x: Tensor, parts: int, rank: int, rng: np.random.Generator) -> Mixture:
+    """Return the mixture of examples (N, D): a Gaussian for each part that k-means finds.
+
+    There are fewer parts where there are too few examples for them.
+    """
+    nearest = _k_means(x, max(min(parts, len(x) // _LEAST), 1), rng)
+    found = [_gaussian(x[nearest == part], rank, rng) for part in torch.unique(nearest)]
+    return reduced(concatenate(found), parts)
+
+
+def _gaussian(x: Tensor, rank: int, rng: np.random.Generator) -> Mixture:
+    """Return the one part of examples (n, D), its directions by a randomised SVD (Halko 2011)."""
+    mean = x.mean(dim=0)
+    away = (x - mean) / len(x) ** 0.5
+    width = min(rank + _MORE, *x.shape)
+    sketch = torch.from_numpy(rng.standard_normal((x.shape[1], width), dtype=np.float32))
+    for _ in range(_POWER):
+        sketch = away.T @ torch.linalg.qr(away @ sketch).Q
+    basis = torch.linalg.qr(away @ sketch).Q
+    spread, residual = _split(basis.T @ away, away.square().sum(dim=0), rank)
+    return Mixture(torch.tensor([float(len(x))]), mean[None], spread[None], residual[None])
+
+
+def _split(rows: Tensor, variance: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """Return the ``rank`` main directions of rows (n, D), and the deviations that they leave."""
+    _, lengths, directions = torch.linalg.svd(rows, full_matrices=False)
+    main = (lengths[:, None] * directions)[:rank]
+    spread = rows.new_zeros(rank, rows.shape[1])
+    spread[: len(main)] = main
+    return spread, (variance - main.square().sum(dim=0)).clamp(min=0).sqrt()
+
+
+def reduced(mixture: Mixture, parts: int) -> Mixture:
+    """Merge parts until there are no more than ``parts``, and none stands for too few examples.
+
+    The pair to merge is the one whose means lose least by it (Ward 1963).
+    """
+    while len(mixture) > 1:
+        few = mixture.count < _LEAST
+        if len(mixture) <= parts and not bool(few.any()):
+            break
+        n = mixture.count
+        loss = torch.cdist(mixture.mean, mixture.mean).square() * (
+            n * n[:, None] / (n + n[:, None])
+        )
+        loss.fill_diagonal_(torch.inf)
+        if len(mixture) <= parts:
+            loss[~few] = torch.inf
+        one, other = divmod(int(loss.argmin()), len(mixture))
+        rest = torch.tensor([p for p in range(len(mixture)) if p not in (one, other)]).long()
+        joined = _merged(mixture.take(torch.tensor([one, other])))
+        mixture = concatenate([mixture.take(rest), joined])
+    return mixture
+
+
+def _merged(pair: Mixture) -> Mixture:
+    """Return two parts as one with their common mean and, but for its directions, covariance."""
+    total = pair.count.sum()
+    share = pair.count / total
+    mean = share @ pair.mean
+    apart = share.prod().sqrt() * (pair.mean[0] - pair.mean[1])
+    rows = torch.cat([*(share.sqrt()[:, None, None] * pair.spread), apart[None]])
+    variance = share @ pair.residual.square() + rows.square().sum(dim=0)
+    spread, residual = _split(rows, variance, pair.spread.shape[1])
+    return Mixture(total[None], mean[None], spread[None], residual[None])
+
+
+def draw(mixture: Mixture, parts: Tensor, rng: np.random.Generator) -> Tensor:
+    """Draw one pseudo-example from each of ``parts`` (N,): (N, D)."""
+    features = mixture.mean.shape[1]
+    along = torch.from_numpy(
+        rng.standard_normal((len(parts), mixture.spread.shape[1]), dtype=np.float32)
+    )
+    x = torch.from_numpy(rng.standard_normal((len(parts), features), dtype=np.float32))
+    for part in torch.unique(parts):
+        rows = parts == part
+        noise = x[rows] * mixture.residual[part]
+        x[rows] = noise.addmm_(along[rows], mixture.spread[part]).add_(mixture.mean[part])
+    return x
+
+
+def _k_means(x: Tensor, parts: int, rng: np.random.Generator) -> Tensor:
+    """Return the part of each example (N,): k-means++ (Arthur 2007), then some rounds of Lloyd."""
+    if parts == 1:
+        return torch.zeros(len(x), dtype=torch.long)
+    centres = x[[int(rng.integers(len(x)))]]
+    for _ in range(parts - 1):
+        far = torch.cdist(x, centres).square().amin(dim=1).double().cumsum(dim=0)
+        if not float(far[-1]) > 0:  # fewer different examples than parts
+            break
+        chosen = torch.searchsorted(far, torch.tensor([rng.random()]).double() * far[-1])
+        centres = torch.cat([centres, x[chosen.clamp(max=len(x) - 1)]])
+    nearest = torch.zeros(len(x), dtype=torch.long)
+    for _ in range(_LLOYD):
+        nearest = torch.cdist(x, centres).argmin(dim=1)
+        here = torch.nn.functional.one_hot(nearest, len(centres)).to(x.dtype)
+        sizes = here.sum(dim=0)[:, None]
+        centres = torch.where(sizes > 0, here.T @ x / sizes.clamp(min=1), centres)
+    return nearest

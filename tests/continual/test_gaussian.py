@@ -1,0 +1,239 @@
+"""Statistics in place of examples: what they keep, what is drawn, and that no example stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from tests.continual.toy import Part, small, toy
+
+from sffa.continual import (
+    Batch,
+    Clock,
+    ContinualRun,
+    Experience,
+    Gaussian,
+    View,
+    make_strategy,
+    run,
+)
+from sffa.continual.strategies.mixture import draw, fit
+from sffa.core.batch import join
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError
+
+SCENARIOS = ("class", "domain", "task")
+
+
+def experience(x, y, index: int = 0, task=None) -> Experience:
+    """Make an experience of arrays, its training examples alone."""
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
+    view = View(x, y, y, torch.arange(len(y)), task)
+    labels = tuple(torch.unique(y).tolist())
+    return Experience(index, labels, labels, task, view, view)
+
+
+def learner_of(features: int):
+    return SimpleNamespace(mean=torch.zeros(1), std=torch.ones(1), inputs=features)
+
+
+def drawn(strategy: Gaussian, batches: int = 20):
+    found = [strategy.extra_batch(Clock(1, 0, number)) for number in range(batches)]
+    return torch.cat([b.x for b in found]), torch.cat([b.y for b in found])
+
+
+def test_mean_and_covariance_of_pseudo_examples_are_those_of_the_class():
+    rng = np.random.default_rng(0)
+    mixing = rng.normal(size=(12, 12))
+    x = (rng.normal(size=(4000, 12)) @ mixing + 3).astype(np.float32)
+    strategy = Gaussian(parts=1, rank=12, dtype="float32", batch=2000)
+    strategy.after_experience(learner_of(12), experience(x, np.zeros(4000, np.int64)))
+    found, _ = drawn(strategy)
+    np.testing.assert_allclose(found.mean(dim=0), x.mean(axis=0), atol=0.1)
+    wanted = np.cov(x.T)
+    np.testing.assert_allclose(np.cov(found.T.numpy()), wanted, atol=0.05 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("rank", [0, 3, 50])
+def test_each_features_mean_and_variance_are_exact_at_any_rank(rank):
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=(300, 9)) ** 3).float()
+    mixture = fit(x, 1, rank, np.random.default_rng(0))
+    variance = mixture.spread[0].square().sum(dim=0) + mixture.residual[0].square()
+    torch.testing.assert_close(mixture.mean[0], x.mean(dim=0), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(variance, x.var(dim=0, correction=0), rtol=1e-4, atol=1e-5)
+
+
+def test_a_class_of_several_kinds_has_a_part_for_each():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(4, 30)) * 10
+    x = torch.from_numpy(np.repeat(centres, 50, axis=0) + rng.normal(size=(200, 30))).float()
+    mixture = fit(x, 4, 5, np.random.default_rng(1))
+    assert mixture.count.tolist() == [50] * 4
+    apart = torch.cdist(mixture.mean, torch.from_numpy(centres).float())
+    assert float(apart.amin(dim=1).max()) < 2
+    again = draw(mixture, torch.arange(4).repeat(10), np.random.default_rng(2))
+    assert float(torch.cdist(again, mixture.mean).amin(dim=1).max()) < 12
+
+
+def test_a_class_that_comes_back_is_merged_without_its_old_examples():
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(600, 10)) * rng.uniform(0.5, 3, 10)).astype(np.float32)
+    x[400:] += 4
+    y = np.full(600, 7)
+    strategy = Gaussian(parts=1, rank=4, dtype="float32", batch=100)
+    strategy.after_experience(learner_of(10), experience(x[:400], y[:400]))
+    strategy.after_experience(learner_of(10), experience(x[400:], y[400:], 1))
+    assert strategy.buffers["count"].tolist() == [600]
+    assert strategy.buffers["label"].tolist() == [7]
+    np.testing.assert_allclose(strategy.buffers["mean"][0], x.mean(axis=0), atol=1e-4)
+    spread, rest = strategy.buffers["spread"][0], strategy.buffers["residual"][0]
+    variance = spread.square().sum(dim=0) + rest.square()
+    np.testing.assert_allclose(variance, x.var(axis=0), rtol=1e-3)
+    several = Gaussian(parts=3, rank=4, batch=100)
+    for number, part in enumerate(np.split(np.arange(600), 6)):
+        several.after_experience(learner_of(10), experience(x[part], y[part], number))
+    assert len(several.buffers["count"]) <= 3
+    assert float(several.buffers["count"].sum()) == 600
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("algorithm", ["sffa", "sffa-contrast", "ffa", "bp"])
+def test_it_cures_forgetting_in_every_scenario(algorithm, scenario):
+    more = {"epochs": 10, "scenario": scenario, "hidden": (60, 60)}
+    options = {"gaussian.parts": 2, "gaussian.rank": 3}
+    cured = run(small(algorithm, method="gaussian", options=options, **more), toy())
+    plain = run(small(algorithm, **more), toy())
+    least = plain.metrics["acc"] + 20 if scenario == "class" else 85
+    assert cured.metrics["acc"] > least
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_pseudo_examples_have_the_labels_and_tasks_of_their_classes_in_equal_shares(scenario):
+    going = ContinualRun(small("bp", method="gaussian", scenario=scenario), toy())
+    for number in range(2):
+        going.learn(going.stream[number])
+    batch = going.strategy.extra_batch(Clock(2, 0, 0))
+    assert len(batch.y) == 32  # 16 new ones of two classes, four past classes
+    counts = torch.bincount(batch.y).tolist()
+    assert counts == ([16, 16] if scenario == "domain" else [8] * 4)
+    if scenario == "task":
+        assert torch.equal(batch.task, batch.y // 2)
+    else:
+        assert batch.task is None
+
+
+def test_pseudo_examples_are_bounded_however_many_classes_there_were():
+    rng = np.random.default_rng(0)
+    strategy = Gaussian(parts=1, rank=1, batch_size=10)
+    y = np.arange(200) % 100
+    strategy.after_experience(learner_of(4), experience(rng.normal(size=(200, 4)), y))
+    strategy.before_experience(learner_of(4), experience(rng.normal(size=(2, 4)), [100, 101], 1))
+    assert len(strategy.extra_batch(Clock(1)).y) == 40
+
+
+def test_draws_come_from_the_clock_alone():
+    going = ContinualRun(small("bp", method="gaussian"), toy())
+    going.learn(going.stream[0])
+    one, other = (going.strategy.extra_batch(Clock(1, 0, n)) for n in (0, 1))
+    assert not torch.equal(one.x, other.x)
+    assert torch.equal(going.strategy.extra_batch(Clock(1, 0, 0)).x, one.x)
+
+
+def test_no_example_is_kept(tmp_path):
+    data = toy()
+    path = tmp_path / "checkpoint.safetensors"
+    run(small("bp", method="gaussian"), data, checkpoint=path)
+    kept = ContinualRun(small("bp", method="gaussian"), data, checkpoint=path).strategy.tensors()
+    assert kept
+    examples = torch.from_numpy(data.train.x)
+    for name, tensor in kept.items():
+        assert not (tensor.ndim and tensor.shape[-1] == 20 and name.endswith(".x"))
+        if tensor.ndim >= 1 and tensor.shape[-1] == 20 and tensor.numel():
+            assert float(torch.cdist(tensor.float().reshape(-1, 20), examples).min()) > 0.5, name
+
+
+def test_pseudo_examples_of_bytes_are_shares_of_255_and_learn_beside_bytes():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (200, 16)).astype(np.uint8)
+    x[:, 3] = 0
+    strategy = Gaussian(parts=2, rank=4, batch=64)
+    strategy.after_experience(learner_of(16), experience(x, rng.integers(0, 2, 200)))
+    found, labels = drawn(strategy)
+    assert float(found[:, 3].abs().max()) < 1e-6
+    assert float(found.mean()) == pytest.approx(x.mean() / 255, abs=0.02)
+    assert torch.bincount(labels).tolist() == [640, 640]
+    both = join([Batch(torch.from_numpy(x), torch.zeros(200)), Batch(found, labels)])
+    torch.testing.assert_close(both.x[:200], torch.from_numpy(x).float() / 255)
+    assert torch.equal(both.x[200:], found)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bytes_each", "error"),
+    [("float32", 4, 1e-5), ("float16", 2, 2e-3), ("int8", 1, 0.03)],
+)
+def test_fewer_bits_keep_nearly_the_same(dtype, bytes_each, error):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 200)).astype(np.float32)
+    strategy = Gaussian(parts=2, rank=10, dtype=dtype, batch=32)
+    strategy.after_experience(learner_of(200), experience(x, np.zeros(400, np.int64)))
+    exact = Gaussian(parts=2, rank=10, dtype="float32", batch=32)
+    exact.after_experience(learner_of(200), experience(x, np.zeros(400, np.int64)))
+    numbers = 2 * (10 + 2) * 200 * bytes_each
+    assert numbers <= strategy.megabytes * 2**20 <= 1.1 * numbers + 200
+    one, other = drawn(strategy, 2)[0], drawn(exact, 2)[0]
+    assert float((one - other).abs().max()) < error * 10
+    assert float((one - other).square().mean().sqrt()) < error
+
+
+@pytest.mark.parametrize("features", [2, 2000])
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_few_examples_constant_features_and_any_width_give_finite_pseudo_examples(
+    features, count, dtype
+):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(count, features)).astype(np.float32)
+    x[:, 0] = 1.5
+    strategy = Gaussian(parts=50, rank=100, dtype=dtype, batch=8)
+    strategy.after_experience(learner_of(features), experience(x, np.zeros(count, np.int64)))
+    found, _ = drawn(strategy, 2)
+    assert bool(found.isfinite().all())
+    torch.testing.assert_close(found[:, 0], torch.full((16,), 1.5), rtol=0.01, atol=0.01)
+    assert len(strategy.buffers["count"]) <= max(count // 10, 1)
+
+
+def test_the_same_example_many_times_is_one_part():
+    x = torch.ones(60, 5)
+    mixture = fit(x, 4, 3, generator(0, "test"))
+    assert mixture.count.tolist() == [60]
+    assert float(mixture.spread.abs().max() + mixture.residual.max()) == pytest.approx(0, abs=1e-6)
+
+
+def test_a_table_whose_features_differ_in_scale_is_remembered_in_each():
+    data = toy()
+    scales = np.logspace(-3, 3, 20, dtype=np.float32)
+    wide = [Part(part.x * scales, part.y) for part in (data.train, data.test)]
+    table = replace(data, train=wide[0], test=wide[1], mean=np.zeros(20), std=scales)
+    more = {"method": "gaussian", "epochs": 10, "options": {"gaussian.dtype": "int8"}}
+    one, other = run(small("bp", **more), data), run(small("bp", **more), table)
+    assert other.metrics["acc"] == pytest.approx(one.metrics["acc"], abs=5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gaussian.parts": 0}, "parts of 1 or more"),
+        ({"gaussian.rank": -1}, "rank"),
+        ({"gaussian.dtype": "float8"}, "float16"),
+        ({"gaussian.batch": 1.5}, "option 'gaussian.batch' = 1.5"),
+        ({"gaussian.part": 3}, "did you mean 'gaussian.parts'?"),
+    ],
+)
+def test_wrong_options_are_one_clear_line(options, message):
+    with pytest.raises(ConfigurationError) as error:
+        make_strategy(["gaussian"], options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
