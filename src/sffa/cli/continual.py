@@ -49,6 +49,8 @@ from sffa.study.configuration import Run, file_name
 from sffa.study.upgrade import from_json
 
 _METHOD = f"{', '.join(METHODS)}; joined by +; all of the paper; or module:Class."
+RUNS = Path("runs")
+_SAVE = "Keep the trained network here."
 _ALGORITHM = f"{', '.join(COMPARED)}, all; or module:Class."
 
 
@@ -67,13 +69,8 @@ def continual(
     batch_size: BatchSize = 512,
     lr: StepSize = 1e-3,
     hidden: Hidden = "1400,1400",
-    out: Annotated[Path, typer.Option("--out", help="Folder for records and curves.")] = Path(
-        "runs"
-    ),
-    save: Annotated[
-        Path | None,
-        typer.Option("--save", help="Keep the trained network here.", show_default="not kept"),
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for records and curves.")] = RUNS,
+    save: Annotated[Path | None, typer.Option("--save", help=_SAVE, show_default="no")] = None,
     tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
@@ -97,9 +94,8 @@ def continual(
         _check_save(save, configs)
     data = load(configs[0].dataset, data_dir=data_dir)
     console = Console(stderr=True)
-    for line in dict.fromkeys(expectation(config.method, config.scenario) for config in configs):
-        if line and not quiet:
-            console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    if not quiet:
+        _warn(configs, console)
     if common["backend"] != "torch" and any(is_network(config.algorithm) for config in configs):
         prepare_kernels(console)
     records = [
@@ -113,6 +109,13 @@ def continual(
         return
     _show(records, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
     console.print(f"records and curves are in {out}", highlight=False, markup=False)
+
+
+def _warn(configs: list[ContinualConfig], console: Console) -> None:
+    """Say before training which methods cannot work in their scenario."""
+    for line in dict.fromkeys(expectation(config.method, config.scenario) for config in configs):
+        if line:
+            console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def _show(records: list[Record], curves: Path) -> None:

@@ -46,7 +46,7 @@ _DEFAULT_STORE = "runs/STUDY.sqlite"
 
 
 _SET = "name=value, or name=value,value to sweep; repeatable."
-_STUDY = "rq1, rq2, ours, all, quick, or a .toml file."
+_STUDY = "rq1, rq2, ours, remember, all, quick, or a .toml file."
 Only = Annotated[str | None, typer.Option(help="Only these, by commas.")]
 
 

@@ -55,13 +55,8 @@ PRESETS: dict[str, Preset] = {
     "sffa-classifier": Preset({"algorithm": "sffa", "gate": 0.3}),
 }
 
-COMPARED = (
-    "sffa",
-    "ffa",
-    "bp",
-    "sffa-gated",
-    "sffa-contrast",
-)  # what ``all`` means on the command line
+# What ``all`` means on the command line.
+COMPARED = ("sffa", "ffa", "bp", "sffa-gated", "sffa-contrast")
 
 
 def preset_of(algorithm: str) -> Preset:

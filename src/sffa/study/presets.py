@@ -66,6 +66,27 @@ OURS = Study(
     seeds=tuple(range(3)),
 )
 
+# Class IL without stored examples, beside replay and what learns in closed form.
+_SPLIT = {"dataset": ["split-mnist", "split-fmnist"], "scenario": ["class"]}
+REMEMBER = Study(
+    "remember",
+    (
+        Grid(
+            base={"algorithm": "sffa-contrast"},
+            axes={**_SPLIT, "method": ["gaussian", "naive", "replay", "derpp", "lwf"]},
+        ),
+        Grid(
+            axes={
+                **_SPLIT,
+                "method": ["gaussian", "naive", "replay"],
+                "algorithm": ["sffa", "bp"],
+            }
+        ),
+        Grid(base={"method": "naive"}, axes={**_SPLIT, "algorithm": ["ridge", "slda"]}),
+    ),
+    seeds=tuple(range(10)),
+)
+
 _SMALL = {"hidden": [60, 60], "batch_size": 128, "lr": 1e-3}
 _FEW_WINNERS = Override(when={"algorithm": "sffa"}, set={"network.k": 5})
 
@@ -97,7 +118,7 @@ QUICK = Study(
     seeds=(0, 1),
 )
 
-STUDIES = {"rq1": RQ1, "rq2": RQ2, "ours": OURS, "quick": QUICK}
+STUDIES = {"rq1": RQ1, "rq2": RQ2, "ours": OURS, "remember": REMEMBER, "quick": QUICK}
 ALIASES = {"paper-rq1": "rq1", "paper-rq2": "rq2"}
 
 
