@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
-from sffa.continual import METHODS, Clock, ContinualRun, make_strategy, run
+from sffa.continual import METHODS, Clock, ContinualRun, expectation, make_strategy, run
 from sffa.core import make
 from sffa.core.growth import update_optimizer
 from sffa.errors import ConfigurationError
@@ -254,3 +254,14 @@ def test_a_buffer_smaller_than_the_number_of_experiences_is_refused(method: str)
     config = small("bp", method=method, options={f"{method}.capacity": 2})
     with pytest.raises(ConfigurationError, match="a buffer of 2 is smaller than the number of"):
         ContinualRun(config, toy())
+
+
+def test_a_method_that_keeps_nothing_of_old_labels_is_told_in_one_line_before_training() -> None:
+    for method in ("naive", "ewc", "si", "mas", "lwf", "ewc+si"):
+        line = expectation(method, "class")
+        assert line is not None
+        assert line.startswith(f"{method} keeps nothing of old labels in Class IL")
+        assert "\n" not in line
+        assert expectation(method, "task") is None
+    for method in ("replay", "gaussian", "replay+ewc", "joint", "derpp"):
+        assert expectation(method, "class") is None

@@ -120,7 +120,7 @@ class RidgeConfig(Strict):
     features: int | None = Field(
         default=None, ge=1, description="random features; as wide as the first layer unless given"
     )
-    strength: float = Field(default=1e-3, gt=0, description="of the penalty, by mean power")
+    strength: float = Field(default=1e-4, gt=0, description="of the penalty, by mean power")
 
 
 class Ridge(ClosedForm, kind="ridge"):
