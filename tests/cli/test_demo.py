@@ -15,7 +15,7 @@ def test_the_demo_trains_three_algorithms_and_a_stream_and_writes_a_page(sffa: R
     result = json.loads(done.out)
     assert [record["algorithm"] for record in result["static"]] == ["sffa", "ffa", "bp"]
     assert all(record["metrics"]["last"] > 50 for record in result["static"])
-    assert [record["method"] for record in result["continual"]] == ["naive", "replay"]
+    assert [record["method"] for record in result["continual"]] == ["naive", "replay", "gaussian"]
     page = Path(result["report"]).read_text()
     assert "sffa on handwritten digits" in page
     assert not re.search(r"""(src|href)=["']https?://""", page)

@@ -3,6 +3,7 @@
 from sffa.analysis.calibration import Calibration, calibration_of, reliability
 from sffa.analysis.depth import Depth, accuracy_by_layer
 from sffa.analysis.dynamics import descend, simulate
+from sffa.analysis.memory import Remembered, memory_of
 from sffa.analysis.ood import Separation, familiarity, noise, separation
 from sffa.analysis.sparsity import Sparsity, hoyer, sparsity_of
 from sffa.analysis.stability import Trace, compare
@@ -12,6 +13,7 @@ from sffa.analysis.usage import Usage, as_map, usage_of
 __all__ = [
     "Calibration",
     "Depth",
+    "Remembered",
     "Separation",
     "Sparsity",
     "Surface",
@@ -25,6 +27,7 @@ __all__ = [
     "familiarity",
     "ffa_surface",
     "hoyer",
+    "memory_of",
     "noise",
     "reliability",
     "separation",

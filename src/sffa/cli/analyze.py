@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sffa.cli.options import AsJson, DataDir, Seed, Threads, use_threads, widths
+from sffa.cli.options import AsJson, DataDir, Seed, Settings, Threads, settings, use_threads, widths
 from sffa.core import Network, load
 from sffa.core.seeds import generator
 from sffa.core.storage import read
@@ -55,6 +55,29 @@ def dynamics(out: Out = FIGURES, as_json: AsJson = False) -> None:
     from sffa.report import network_report
 
     _deliver(network_report.dynamics(), out, as_json)
+
+
+@app.command()
+def memory(
+    dataset: Annotated[str, typer.Option("--dataset", help="Dataset.")] = "digits",
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Drawn of each class.")] = 6,
+    given: Settings = None,
+    seed: Seed = 0,
+    out: Out = FIGURES,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw what the method gaussian keeps of each class: means, and samples drawn from it.
+
+    --set takes its options: parts, rank, dtype.
+    """
+    from sffa.continual.strategies.registry import check
+    from sffa.report import network_report
+
+    options = {name.removeprefix("gaussian."): value for name, value in settings(given).items()}
+    check(["gaussian"], {f"gaussian.{name}": value for name, value in options.items()})
+    data = load_data(dataset, data_dir=data_dir)
+    _deliver(network_report.memory(data, samples, seed, options), out, as_json)
 
 
 @app.command()

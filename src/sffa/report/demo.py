@@ -20,7 +20,7 @@ from sffa.study.static import StaticConfig, train_static
 _HIDDEN = (400, 400)
 # The same examples, epochs and batches for all; the baseline prefers the smaller step.
 _STEP = {"sffa": 3e-3, "ffa": 3e-3, "bp": 1e-3}
-_METHODS = ("naive", "replay")
+_METHODS = ("naive", "replay", "gaussian")
 
 Tell = Callable[[str], object]
 
@@ -36,7 +36,7 @@ class Demo:
 
 
 def run_demo(folder: Path, seed: int = 0, epochs: int = 30, tell: Tell = lambda _: None) -> Demo:
-    """Train the three algorithms, learn a stream with and without replay, write the page."""
+    """Train the three algorithms, learn a stream with three methods, write the page."""
     data = load("digits")
     static, sparsity = [], {}
     for algorithm, lr in _STEP.items():
@@ -58,7 +58,8 @@ def run_demo(folder: Path, seed: int = 0, epochs: int = 30, tell: Tell = lambda 
         note=(
             "SFFA, FFA and back-propagation on scikit-learn's 8 x 8 digits with the same budget; "
             "then SFFA on a stream of two new digits at a time, forgetting the old ones (naive) "
-            "or rehearsing a hundred stored examples (replay)."
+            "rehearsing a hundred stored examples (replay), or learning from what statistics of "
+            "each digit draw, with no example kept (gaussian)."
         ),
     )
     return Demo(static, continual, sparsity, page)

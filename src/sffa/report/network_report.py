@@ -10,6 +10,7 @@ from sffa.analysis import (
     accuracy_by_layer,
     calibration_of,
     compare,
+    memory_of,
     separation,
     sparsity_of,
     usage_of,
@@ -60,6 +61,22 @@ def dynamics() -> Look:
         row |= {"goodness": float(closed.goodness[-1]), "direction": direction(*end, ALPHA)}
         rows.append({**row, "closed form − autograd": float(gap)})
     return [figures.dynamics()], rows
+
+
+def memory(data: Dataset, samples: int, seed: int, options: Mapping[str, Any]) -> Look:
+    """Draw what the strategy gaussian keeps of each class."""
+    found, megabytes = memory_of(data, samples=samples, seed=seed, **options)
+    drawing = figures.memory(found, data.shape, data.class_names, data.name, megabytes)
+    rows = [
+        {
+            "class": data.class_names[each.label],
+            "parts": len(each.means),
+            "mean, real": float(each.examples.mean()),
+            "mean, drawn": float(each.drawn.mean()),
+        }
+        for each in found
+    ]
+    return [drawing], [*rows, {"class": "all, MB", "parts": round(megabytes, 3)}]
 
 
 def sparsity(subjects: Subjects) -> Look:

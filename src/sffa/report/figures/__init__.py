@@ -5,6 +5,7 @@ from sffa.report.figures.against_paper import agreement
 from sffa.report.figures.diagram import models
 from sffa.report.figures.foreign import ood
 from sffa.report.figures.loss import stability
+from sffa.report.figures.memory import memory
 from sffa.report.figures.neurons import specialisation, usage
 from sffa.report.figures.probability import surfaces
 from sffa.report.figures.reliability import calibration
@@ -18,6 +19,7 @@ __all__ = [
     "calibration",
     "dynamics",
     "learning_curves",
+    "memory",
     "models",
     "ood",
     "sparsity",
