@@ -142,6 +142,18 @@ def test_draws_come_from_the_clock_alone():
     assert torch.equal(going.strategy.extra_batch(Clock(1, 0, 0)).x, one.x)
 
 
+def test_means_show_what_is_remembered_of_each_class():
+    data = toy()
+    going = ContinualRun(small("bp", method="gaussian", options={"gaussian.parts": 1}), data)
+    going.learn(going.stream[0])
+    kept = going.strategy.means()
+    assert kept.y.tolist() == [0, 1]
+    for label, mean in enumerate(kept.x):
+        np.testing.assert_allclose(
+            mean, data.train.x[data.train.y == label].mean(axis=0), atol=0.01
+        )
+
+
 def test_no_example_is_kept(tmp_path):
     data = toy()
     path = tmp_path / "checkpoint.safetensors"

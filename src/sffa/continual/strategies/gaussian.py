@@ -89,7 +89,15 @@ class Gaussian(Strategy):
             return None
         rng = generator(self.seed, "gaussian", clock.experience, clock.epoch, clock.batch)
         parts = torch.from_numpy(self._parts_to_draw(wanted, rng))
-        x = draw(self._mixture(), parts, rng)
+        return self._labelled(draw(self._mixture(), parts, rng), parts)
+
+    def means(self) -> Batch:
+        """Return the mean of every part with its label, in the units of the stream."""
+        found = self._mixture()
+        return self._labelled(found.mean, torch.arange(len(found)))
+
+    def _labelled(self, x: Tensor, parts: Tensor) -> Batch:
+        """Return standardised examples of some parts as a batch in the units of the stream."""
         y, task = self.buffers["label"][parts], self.buffers["task"][parts]
         x = torch.addcmul(self.buffers["shift"], x, self.buffers["scale"])
         return Batch(x, y, None if bool((task < 0).any()) else task)
