@@ -132,6 +132,7 @@ def test_pseudo_examples_are_bounded_however_many_classes_there_were():
     strategy.after_experience(learner_of(4), experience(rng.normal(size=(200, 4)), y))
     strategy.before_experience(learner_of(4), experience(rng.normal(size=(2, 4)), [100, 101], 1))
     assert len(strategy.extra_batch(Clock(1)).y) == 40
+    assert len(drawn(strategy)[1].unique()) == 100  # and none is left out for long
 
 
 def test_draws_come_from_the_clock_alone():

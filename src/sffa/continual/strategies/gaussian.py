@@ -157,7 +157,10 @@ class Gaussian(Strategy):
         groups = self._groups().numpy()
         count = self.buffers["count"].double().numpy()
         drawn = []
-        for group, share in enumerate(shares(wanted, groups.max() + 1)):
+        classes = np.arange(groups.max() + 1)
+        if wanted % len(classes):  # what is left over goes to others in every step
+            classes = rng.permutation(classes)
+        for group, share in zip(classes, shares(wanted, len(classes)), strict=True):
             places = np.flatnonzero(groups == group)
             weights = count[places] / count[places].sum()
             drawn.append(rng.choice(places, size=share, p=weights))
