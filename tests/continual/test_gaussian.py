@@ -132,6 +132,7 @@ def test_pseudo_examples_are_bounded_however_many_classes_there_were():
     strategy.after_experience(learner_of(4), experience(rng.normal(size=(200, 4)), y))
     strategy.before_experience(learner_of(4), experience(rng.normal(size=(2, 4)), [100, 101], 1))
     assert len(strategy.extra_batch(Clock(1)).y) == 40
+    assert len(drawn(strategy)[1].unique()) == 100  # and none is left out for long
 
 
 def test_draws_come_from_the_clock_alone():
@@ -140,6 +141,18 @@ def test_draws_come_from_the_clock_alone():
     one, other = (going.strategy.extra_batch(Clock(1, 0, n)) for n in (0, 1))
     assert not torch.equal(one.x, other.x)
     assert torch.equal(going.strategy.extra_batch(Clock(1, 0, 0)).x, one.x)
+
+
+def test_means_show_what_is_remembered_of_each_class():
+    data = toy()
+    going = ContinualRun(small("bp", method="gaussian", options={"gaussian.parts": 1}), data)
+    going.learn(going.stream[0])
+    kept = going.strategy.means()
+    assert kept.y.tolist() == [0, 1]
+    for label, mean in enumerate(kept.x):
+        np.testing.assert_allclose(
+            mean, data.train.x[data.train.y == label].mean(axis=0), atol=0.01
+        )
 
 
 def test_no_example_is_kept(tmp_path):

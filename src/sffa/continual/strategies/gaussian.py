@@ -89,7 +89,15 @@ class Gaussian(Strategy):
             return None
         rng = generator(self.seed, "gaussian", clock.experience, clock.epoch, clock.batch)
         parts = torch.from_numpy(self._parts_to_draw(wanted, rng))
-        x = draw(self._mixture(), parts, rng)
+        return self._labelled(draw(self._mixture(), parts, rng), parts)
+
+    def means(self) -> Batch:
+        """Return the mean of every part with its label, in the units of the stream."""
+        found = self._mixture()
+        return self._labelled(found.mean, torch.arange(len(found)))
+
+    def _labelled(self, x: Tensor, parts: Tensor) -> Batch:
+        """Return standardised examples of some parts as a batch in the units of the stream."""
         y, task = self.buffers["label"][parts], self.buffers["task"][parts]
         x = torch.addcmul(self.buffers["shift"], x, self.buffers["scale"])
         return Batch(x, y, None if bool((task < 0).any()) else task)
@@ -149,7 +157,10 @@ class Gaussian(Strategy):
         groups = self._groups().numpy()
         count = self.buffers["count"].double().numpy()
         drawn = []
-        for group, share in enumerate(shares(wanted, groups.max() + 1)):
+        classes = np.arange(groups.max() + 1)
+        if wanted % len(classes):  # what is left over goes to others in every step
+            classes = rng.permutation(classes)
+        for group, share in zip(classes, shares(wanted, len(classes)), strict=True):
             places = np.flatnonzero(groups == group)
             weights = count[places] / count[places].sum()
             drawn.append(rng.choice(places, size=share, p=weights))
