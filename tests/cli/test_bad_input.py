@@ -39,7 +39,7 @@ TINY = ("--hidden", "40,40", "--set", "k=5", "--epochs", 1, "--batch-size", 256)
         (("train", "--algorithm", "sfffa"), "did you mean 'sffa'"),
         (
             ("train", "--algorithm", "bp", "--negatives", "hard"),
-            "back-propagation has no negatives",
+            "bp has no negatives: leave them out",
         ),
         (("train", "--lr", "-1"), "'lr' = -1.0: input should be greater than 0"),
         (("train", "--epochs", "0"), "--epochs"),

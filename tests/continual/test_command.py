@@ -48,7 +48,7 @@ def test_all_methods_and_algorithms_are_compared_side_by_side(tmp_path: Path) ->
     arguments = ["--method", "all", "--algorithm", "all", "--experiences", "2", "--json"]
     sets = ["--set", "ewc.strength=10", "--set", "k=5", "--set", "scale=0.1"]
     records = json.loads(sffa(*arguments, *sets, "--out", str(tmp_path)))
-    assert len(records) == 6 * 4
+    assert len(records) == 6 * 5
     found = {(r["method"], r["algorithm"]): r["config"] for r in records}
     assert found["ewc", "sffa"]["options"] == {"ewc.strength": 10}
     assert found["si", "sffa"]["options"] == {}

@@ -48,6 +48,6 @@ def memory_of(
         unit = 255.0 if real.dtype.itemsize == 1 else 1.0
         examples = (real.float() / unit).numpy()
         label = experience.classes[0]
-        found.append(Remembered(label, strategy.means().numpy(), batch.x.numpy(), examples))
+        found.append(Remembered(label, strategy.means().x.numpy(), batch.x.numpy(), examples))
         megabytes += strategy.megabytes
     return found, megabytes

@@ -69,7 +69,7 @@ def load(
 def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Refuse a checkpoint of another configuration, naming what differs."""
     added = {name: f.get_default() for name, f in ContinualConfig.model_fields.items()}
-    theirs, ours = {**added, **current_options(found["config"])}, wanted["config"]
+    theirs, ours = {**added, **current_options(found["config"])}, {**added, **wanted["config"]}
     for key in {**theirs, **ours}:
         if theirs.get(key) != ours.get(key):
             raise ConfigurationError(

@@ -49,6 +49,7 @@ class StaticConfig(Strict):
     backend: Literal["auto", "torch", "numba"] = "auto"
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
+    later: ClassVar[tuple[str, ...]] = ("lr_schedule",)
 
     @model_validator(mode="before")
     @classmethod

@@ -195,10 +195,6 @@ class Gaussian(Strategy):
             self._opened = Mixture(**{field.name: found[field.name] for field in fields(Mixture)})
         return self._opened
 
-    def means(self) -> Tensor:
-        """Return the means of all parts (parts, D) in the stream's units."""
-        return torch.addcmul(self.buffers["shift"], self._mixture().mean, self.buffers["scale"])
-
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take back what `tensors` returned."""
         super().restore(tensors)
