@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sffa.core import storage
-from sffa.core.batch import Array, Task, part_of, tensor_of
+from sffa.core.batch import Array, Task, part_of, tensor_of, whole_numbers
 from sffa.core.config import Strict
 from sffa.core.growth import Growth
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
@@ -94,15 +94,19 @@ class Learner(nn.Module, ABC):
         """Meet the classes of an experience; those already known just become the current ones."""
         try:
             wanted = [int(label) for label in classes]
-        except (TypeError, ValueError):
+            whole = all(label == number for label, number in zip(classes, wanted, strict=True))
+        except (TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
             raise DataError(
                 f"classes are non-negative integers, got {list(classes)[:5]}; a dataset or "
                 "SFFAClassifier gives numbers to names"
-            ) from None
+            )
         if not wanted:
             raise DataError("an experience needs at least one class")
-        if min(wanted) < 0:
-            raise DataError(f"classes are non-negative integers, got {min(wanted)}")
+        if min(wanted) < 0 or max(wanted) >= 2**63:
+            wrong = next(label for label in wanted if not 0 <= label < 2**63)
+            raise DataError(f"classes are non-negative integers, got {wrong}")
         if len(set(wanted)) < len(wanted):
             raise DataError(f"a class appears twice in {wanted}")
         if task is not None and task < 0:
@@ -160,7 +164,7 @@ class Learner(nn.Module, ABC):
 
     def columns(self, y: Tensor | Array) -> Tensor:
         """Return the column of each label."""
-        labels = tensor_of(y, self.device).long()
+        labels = whole_numbers(y, self.device)
         if labels.ndim != 1:
             raise DataError(f"expected one label an example, got the shape {tuple(labels.shape)}")
         known = torch.tensor(self.classes, device=self.device)
@@ -190,7 +194,7 @@ class Learner(nn.Module, ABC):
 
     def task_of_each(self, batch: int, task: Task) -> Tensor:
         """Return the task of each example."""
-        tasks = tensor_of(task, self.device).reshape(-1)
+        tasks = whole_numbers(task, self.device, "task").reshape(-1)
         if len(tasks) not in (1, batch):
             raise DataError(f"expected one task, or one for each of {batch}, got {len(tasks)}")
         return tasks.expand(batch)
@@ -215,9 +219,12 @@ class Learner(nn.Module, ABC):
     @torch.no_grad()
     def scores(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
         """Return the scores (batch, candidates), columns as in ``classes``, or in the task's."""
+        rows = x if isinstance(x, Tensor) else tensor_of(x, torch.device("cpu"))
+        if not rows.ndim:
+            raise DataError(f"expected examples of {self.inputs} features, got a single number")
         blocks = [
-            self.outputs(x[start : start + BLOCK], part_of(task, start, BLOCK))  # type: ignore[arg-type]
-            for start in range(0, max(len(x), 1), BLOCK)
+            self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
+            for start in range(0, max(len(rows), 1), BLOCK)
         ]
         scores = torch.cat(blocks)
         if bool(scores.isnan().any()):

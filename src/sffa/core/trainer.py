@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +14,16 @@ from torch import Tensor
 
 from sffa.core import negatives as negative_labels
 from sffa.core import storage
-from sffa.core.batch import Array, Batch, Clock, Task, join, tensor_of
+from sffa.core.batch import (
+    Array,
+    Batch,
+    Clock,
+    Task,
+    check_finite,
+    join,
+    tensor_of,
+    whole_numbers,
+)
 from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
@@ -25,6 +35,7 @@ from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, 
 from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
+LARGEST_BATCH = 2**31 - 1
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 Watched = Mapping[str, tuple[Any, Any]]
 
@@ -84,7 +95,7 @@ class Trainer:
                 "back-propagation has no negatives and no greedy schedule: "
                 "leave negatives='all' and schedule='online'"
             )
-        if not lr > 0:
+        if not 0 < lr < math.inf:
             raise ConfigurationError(f"lr must be positive, got {lr}")
         if seed < 0:
             raise ConfigurationError(f"seed must not be negative, got {seed}")
@@ -121,6 +132,7 @@ class Trainer:
         extra = hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
+        check_finite(batch.x, " of the batch")
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.loss(*batch)
         term = hooks.extra_loss(self.learner, batch, clock)
@@ -177,7 +189,9 @@ class Trainer:
             raise ConfigurationError(
                 f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
             )
+        batch_size = min(batch_size, LARGEST_BATCH)
         examples = _Arrays(*self._batch(x, y))
+        check_finite(examples.x)
         self._prepare(examples)
         listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]
         layers = self._layers_to_train()
@@ -263,9 +277,14 @@ class Trainer:
         )
 
     def _batch(self, x: Tensor | Array, y: Tensor | Array) -> tuple[Tensor, Tensor]:
-        x, y = tensor_of(x, self.learner.device), tensor_of(y, self.learner.device)
-        if not x.ndim or not y.ndim:
-            raise DataError("examples are (N, features) and labels (N,), got a single number")
+        x, y = tensor_of(x, self.learner.device), whole_numbers(y, self.learner.device)
+        if y.ndim > 1:
+            raise DataError(f"expected one label an example, got the shape {tuple(y.shape)}")
+        if x.ndim < 2 or not y.ndim:
+            raise DataError(
+                f"examples are (N, features) and labels (N,), got the shapes {tuple(x.shape)} and "
+                f"{tuple(y.shape)}"
+            )
         if len(x) != len(y) or not len(x):
             raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
         return x, y
@@ -276,6 +295,11 @@ class Trainer:
         if new:
             self.add_classes(new)
         if self.standardise and not self.learner.standardised and not self.epochs_done:
+            if examples.x[0].numel() != self.learner.inputs:
+                raise DataError(
+                    f"expected examples of {self.learner.inputs} features, got a batch of shape "
+                    f"{tuple(examples.x.shape)}"
+                )
             self.learner.standardise(*scale_of(examples.x.cpu().numpy()))
 
     def _check_growth(self) -> None:
