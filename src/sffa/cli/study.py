@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from sffa.cli.progress_view import wide_console
-from sffa.study import Store, StudyError, export_csv, import_csv, read_records
+from sffa.study import Store, export_csv, import_csv, read_records
 from sffa.study.compare import Summary, written
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
@@ -47,9 +47,7 @@ def _written(found: Summary | None) -> str:
 @app.command()
 def check(store: StorePath) -> None:
     """Verify a store; one that cannot be trusted is set aside, and what can be read is saved."""
-    if not store.is_file():
-        raise StudyError(f"there is no store at {store}")
-    with Store(store) as opened:
+    with Store(store, make=False) as opened:
         print(opened.notice or f"{store}: {len(opened.records())} records, all intact")
 
 
