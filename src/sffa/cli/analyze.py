@@ -12,10 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, DataDir, Seed, Threads, use_threads, widths
 from sffa.core import Network, load
 from sffa.core.seeds import generator
-from sffa.core.storage import read
 from sffa.data import load as load_data
 from sffa.errors import ConfigurationError
 
@@ -241,10 +241,10 @@ def _subjects(
     use_threads(threads)
     networks: dict[str, Network] = {}
     for path in models:
-        notes = read(path)[0].notes
-        dataset = dataset or notes.get("dataset")
+        notes = notes_of(path)
+        dataset = dataset or notes.dataset
         network = forward_forward(load(path))
-        name = str(notes.get("algorithm") or network.config.algorithm)
+        name = str(notes.algorithm or network.config.algorithm)
         networks[name if name not in networks else path.stem] = network
     if dataset is None:
         raise ConfigurationError("the models do not say what they were trained on; give --dataset")

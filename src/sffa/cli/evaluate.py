@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from sffa.cli.models import check_fits, trained_on
+from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, DataDir, Device, Threads, use_device, use_threads
 from sffa.core import accuracy, load
-from sffa.core.storage import read
 from sffa.data import load as load_data
 from sffa.errors import ConfigurationError
 
@@ -35,7 +35,7 @@ def evaluate(
     if split not in ("test", "train"):
         raise ConfigurationError(f"--split is test or train, got '{split}'")
     use_threads(threads)
-    notes = read(model)[0].notes
+    notes = notes_of(model)
     learner = load(model, use_device(device))
     name = dataset or trained_on(model, notes)
     if name is None:

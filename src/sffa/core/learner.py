@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sffa.core import storage
 from sffa.core.batch import Array, Task, part_of, tensor_of, whole_numbers
+from sffa.core.budget import count_parameters
 from sffa.core.config import Strict
 from sffa.core.growth import Growth
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
@@ -185,11 +186,14 @@ class Learner(nn.Module, ABC):
         unknown = [t for t in torch.unique(tasks).tolist() if t not in self.tasks]
         if unknown:
             raise DataError(f"unknown task {unknown[0]}; known tasks: {sorted(self.tasks)}")
+        known = sorted(self.tasks)  # a row for each, as a number of a task may be large
         size = max(len(columns) for columns in self.tasks.values())
-        table = torch.full((max(self.tasks) + 1, size), -1, device=self.device)
-        for key, columns in self.tasks.items():
-            table[key, : len(columns)] = torch.tensor(columns, device=self.device)
-        chosen = table[tasks]
+        table = torch.full((len(known), size), -1, device=self.device)
+        for row, key in enumerate(known):
+            columns = self.tasks[key]
+            table[row, : len(columns)] = torch.tensor(columns, device=self.device)
+        rows = torch.searchsorted(torch.tensor(known, device=self.device), tasks.contiguous())
+        chosen = table[rows]
         return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
 
     def task_of_each(self, batch: int, task: Task) -> Tensor:
@@ -279,6 +283,9 @@ class Learner(nn.Module, ABC):
         """Make a learner with parameters as large as a file's; sizes are checked first."""
         raise ModelFileError(f"a {cls.__name__} cannot be read from a file")
 
+    def check_restored(self) -> None:
+        """Refuse classes and tasks of a file that do not go with its tensors."""
+
 
 def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Any:
     """Read a learner back, exactly as it was saved.
@@ -305,12 +312,29 @@ def restored(
     try:
         if header.kind not in KINDS:
             raise ModelFileError(f"it holds a '{header.kind}', known are {sorted(KINDS)}")
+        _check_size(header, own)
         learner = KINDS[header.kind].restore(header.config, header.classes, own)
         learner.tasks = {int(task): columns for task, columns in header.tasks.items()}
         learner.current = header.current
         learner.standardise(own["mean"], own["std"])
         learner.load_state_dict(own)
-    except (SFFAError, RuntimeError, TypeError, KeyError, ValueError, AttributeError) as error:
+        learner.check_restored()
+    except (SFFAError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
         said = " ".join(str(error).split())
         raise ModelFileError(f"{path} does not hold a usable model: {said}") from None
     return learner.to(device)
+
+
+def _check_size(header: storage.Header, tensors: dict[str, Tensor]) -> None:
+    """Refuse a configuration that asks for more weights than the file holds."""
+    inputs, hidden = header.config.get("inputs"), header.config.get("hidden")
+    code = header.config.get("code_size", 0) if header.kind == "network" else None
+    if header.config.get("codes") == "onehot":
+        code = 0
+    if not isinstance(hidden, list) or not all(
+        isinstance(number, int) and number >= 0 for number in (inputs, code or 0, *hidden)
+    ):
+        return  # refused for what it is
+    held = sum(tensor.numel() for tensor in tensors.values())
+    if hidden and count_parameters(inputs or 0, hidden, code) > held:
+        raise ModelFileError(f"its configuration needs more than the {held:,} numbers it holds")

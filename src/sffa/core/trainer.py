@@ -31,12 +31,19 @@ from sffa.core.hooks import NO_HOOKS, StepHooks
 from sffa.core.learner import Learner, restored
 from sffa.core.negatives import Negatives
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, warn_renamed
+from sffa.core.training_state import TrainingState, moments_of
+from sffa.errors import (
+    ConfigurationError,
+    DataError,
+    ModelFileError,
+    SFFAError,
+    nearest,
+    warn_renamed,
+)
 from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
 LARGEST_BATCH = 2**31 - 1
-_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 Watched = Mapping[str, tuple[Any, Any]]
 
 
@@ -362,9 +369,9 @@ class Trainer:
         learner = restored(path, header, tensors, device)
         try:
             trainer = cls._restored(learner, header.trainer, tensors)
-        except (ConfigurationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except SFFAError as error:
             raise ModelFileError(
-                f"{path} holds a training state that cannot be used: {error!r}"
+                f"{path} holds a training state that cannot be used: {error}"
             ) from None
         extra = {n.removeprefix("extra."): t for n, t in tensors.items() if n.startswith("extra.")}
         return trainer, header.notes, {n: t.to(device) for n, t in extra.items()}
@@ -373,20 +380,12 @@ class Trainer:
     def _restored(
         cls, learner: Learner, state: dict[str, Any], tensors: dict[str, Tensor]
     ) -> Trainer:
-        trainer = cls(learner, state["lr"], state["negatives"], state["schedule"], state["seed"])
-        layer, done = state["layer"], state["epochs_done"]
-        if not (layer is None or 0 <= layer < learner.depth) or not done >= 0:
-            raise ValueError(f"layer {layer}, {done} epochs")
-        trainer.layer, trainer.epochs_done = layer, int(done)
-        trainer.rng.bit_generator.state = state["rng"]
+        checked = TrainingState.checked(state, learner.depth)
+        trainer = cls(learner, checked.lr, checked.negatives, checked.schedule, checked.seed)
+        trainer.layer, trainer.epochs_done = checked.layer, checked.epochs_done
+        trainer.rng.bit_generator.state = checked.rng.model_dump()
         for name, parameter in learner.named_parameters():
-            moments = {
-                key: tensors[f"adam.{key}.{name}"].to(parameter.device)
-                for key in _MOMENTS
-                if f"adam.{key}.{name}" in tensors
-            }
-            if any(m.numel() != 1 and m.shape != parameter.shape for m in moments.values()):
-                raise ValueError(f"moments of {name} of another shape")
+            moments = moments_of(name, parameter, tensors)
             if moments:
                 trainer.optimizer.state[parameter] = moments
         return trainer

@@ -16,6 +16,9 @@ from sffa.errors import ConfigurationError
 from sffa.study.grid import Grid, Override, Study, seeds
 from sffa.study.presets import ALIASES, STUDIES
 
+_NESTED = 200
+"""Brackets of one value, at most; none of ours needs as many."""
+
 
 class _Sweep(Strict):
     name: str | None = None
@@ -55,7 +58,7 @@ def settings(texts: Sequence[str]) -> dict[str, list[Any]]:
             raise ConfigurationError(
                 f"cannot read '{text}'; write name=value, or name=value,value to sweep"
             )
-        found[name.strip()] = [_value(part) for part in _split(given)]
+        found[name.strip()] = [value_of(part) for part in _split(given)]
     return found
 
 
@@ -71,8 +74,15 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """Return the value of a setting: JSON where it can be, otherwise text.
+
+    >>> value_of("[1, 2]"), value_of("hard")
+    ([1, 2], 'hard')
+    """
+    if sum(map(text.count, "[{")) > _NESTED:
+        raise ConfigurationError(f"a value has more than {_NESTED} brackets: '{text[:20]}…'")
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except ValueError:
         return text
