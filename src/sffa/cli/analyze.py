@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, DataDir, Seed, Threads, use_threads, widths
+from sffa.cli.text import plain, say
 from sffa.core import Network, load
 from sffa.core.seeds import generator
 from sffa.data import load as load_data
@@ -262,13 +264,13 @@ def _deliver(look: Look, out: Path, as_json: bool) -> None:
         print(json.dumps({"figures": [str(path) for path in paths], "rows": rows}))
         return
     for group in _alike(rows):
-        table = Table(*group[0], box=SIMPLE_HEAD)
+        table = Table(*map(escape, group[0]), box=SIMPLE_HEAD)
         for row in group:
-            table.add_row(*(_shown(value) for value in row.values()))
+            table.add_row(*(plain(_shown(value)) for value in row.values()))
         Console().print(table)
     for path in paths:
         if path.suffix == ".svg":
-            Console(stderr=True).print(f"wrote {path}", highlight=False)
+            say(Console(stderr=True), f"wrote {path}")
 
 
 def _alike(rows: Rows) -> list[Rows]:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, Device, Threads, use_device, use_threads
+from sffa.cli.text import plain
 from sffa.core import Backprop, Network, load
 from sffa.data import read_images
 from sffa.data.image_folder import image_files
@@ -45,7 +46,8 @@ def predict(
     table = Table("input", "class", "score", "by layer", box=SIMPLE_HEAD)
     for result in results:
         by_layer = " ".join(f"{value:.4f}" for value in result.get("layers", []))
-        table.add_row(result["input"], str(result["class"]), f"{result['score']:.4f}", by_layer)
+        name, label = plain(result["input"]), plain(result["class"])
+        table.add_row(name, label, f"{result['score']:.4f}", by_layer)
     Console().print(table)
 
 

@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from sffa.cli.progress_view import wide_console
+from sffa.cli.text import plain
 from sffa.study import Store, export_csv, import_csv, read_records
 from sffa.study.compare import Summary, written
 
@@ -27,13 +28,14 @@ def show(
     from sffa.report.cells import cells
 
     metrics = ("acc", "best", "fgt", "fwt")
-    names = ("dataset", "scenario", "method", "algorithm", "variant")
+    columns = ("dataset", "scenario", "method", "algorithm", "variant")
     table = Table(box=SIMPLE_HEAD)
-    for name in (*names, "done", "failed", *metrics):
+    for name in (*columns, "done", "failed", *metrics):
         table.add_column(name, no_wrap=True)
     for cell in cells(read_records(path)):
-        row = [cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant]
-        row += [str(len(cell.runs)), str(len(cell.failed))]
+        names = cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant
+        row = [plain(name) for name in names]
+        row += [plain(len(cell.runs)), plain(len(cell.failed))]
         table.add_row(*row, *(_written(cell.summary(metric)) for metric in metrics))
     wide_console().print(table)
 

@@ -92,6 +92,7 @@ class _Experience(BaseModel):
 class _Identity(BaseModel):
     config: dict[str, Any]
     data: list[Any]
+    code: dict[str, str] = {}
 
 
 class _Notes(BaseModel):
@@ -147,3 +148,9 @@ def _same(path: Path, found: _Identity, wanted: dict[str, Any]) -> None:
             f"checkpoint {path} was made with other data: (training, test, features, checksum) = "
             f"{found.data[:9]}, now {wanted['data']}; use another file or remove it"
         )
+    for name, digest in wanted["code"].items():
+        if found.code.get(name, digest) != digest:
+            raise ConfigurationError(
+                f"checkpoint {path} was made with another source of {name}; use another file or "
+                "remove it"
+            )

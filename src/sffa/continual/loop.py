@@ -28,6 +28,7 @@ from sffa.core.presets import is_network, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, SFFAError, warn_renamed
+from sffa.extension import code_of
 from sffa.memory import peak_mb, restart_peak
 
 
@@ -125,6 +126,7 @@ class ContinualRun:
         self.state = RunState()
         self.result = Result(config, stream.chances)
         self.identity = {"config": config.model_dump(mode="json"), "data": stream.fingerprint}
+        self.identity["code"] = code_of(self.identity["config"])
         views = [self._view(experience) for experience in stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
         if learner is None:
