@@ -77,7 +77,7 @@ def settings(given: list[str] | None) -> dict[str, Any]:
     for pair in given or []:
         key, equals, text = pair.partition("=")
         if not equals or not key:
-            raise ConfigurationError(f"--set expects key=value, got '{pair}'")
+            raise ConfigurationError(f"--set expects key=value, got '{pair[:80]}'")
         values[key] = value_of(text)
     return values
 

@@ -91,7 +91,7 @@ def settings(texts: Sequence[str]) -> dict[str, list[Any]]:
         name, equals, given = text.partition("=")
         if not equals or not name.strip() or not given.strip():
             raise ConfigurationError(
-                f"cannot read '{text}'; write name=value, or name=value,value to sweep"
+                f"cannot read '{text[:80]}'; write name=value, or name=value,value to sweep"
             )
         found[name.strip()] = [value_of(part) for part in _split(given)]
     return found
