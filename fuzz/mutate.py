@@ -2,10 +2,42 @@
 
 from __future__ import annotations
 
+import copy
 from random import Random
+from typing import Any
 
 TELLING = (0, 1, 2, 7, 8, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 2**24, 2**31 - 1, 2**31)
 LARGE = (2**32 - 1, 2**32, 2**40, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+
+ODD: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1.5, 2**31, 2**63, 2**70, 1e300, float("nan"), float("inf"), "", "a"),
+    *("0", "\0", "\ud800", "x" * 300, "os:system", "<b>|[/x]", [], [[]], [None], {}, {"a": 1}),
+)
+
+
+def odd(rng: Random, value: Any) -> Any:
+    """Return a copy of JSON-like data in which one to three places hold something else."""
+    value = copy.deepcopy(value)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        places = list(_places(value))
+        if not places:
+            return copy.deepcopy(rng.choice(ODD))
+        holder, key = rng.choice(places)
+        what = rng.random()
+        if what < 0.15:
+            del holder[key]
+        elif what < 0.25 and isinstance(holder, dict):
+            holder[rng.choice(("a", "", "seed", key + "x"))] = copy.deepcopy(holder[key])
+        else:
+            holder[key] = copy.deepcopy(rng.choice((*ODD, rng.choice(TELLING + LARGE))))
+    return value
+
+
+def _places(value: Any) -> Any:
+    for key in list(value) if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from _places(value[key])
 
 
 def damaged(rng: Random, blob: bytes) -> bytes:

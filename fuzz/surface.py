@@ -9,7 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-OURS = ("idx", "npz", "images", "archives", "arrays")
+OURS = (
+    *("idx", "npz", "images", "archives", "arrays"),
+    *("model", "checkpoint", "csv_file", "store", "toml", "records"),
+)
 """The surfaces that ``python -m fuzz`` runs if none is named; each is a module of this package."""
 
 

@@ -46,13 +46,18 @@ class Watch:
         elif event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES:
             self._check(event, arguments[0])
         elif event in _CHANGES or event in ("os.truncate", "os.chown"):
+            folder = arguments[-1] if event in ("os.remove", "os.rmdir") else -1
             for path in arguments[:2]:
-                self._check(event, path)
+                self._check(event, path, folder)
 
-    def _check(self, event: str, path: Any) -> None:
+    def _check(self, event: str, path: Any, folder: int = -1) -> None:
         if isinstance(path, str | bytes | os.PathLike):
-            real = os.path.realpath(os.fsdecode(path))
-            if not real.startswith(self.folder) and real != os.devnull:
+            place = os.fsdecode(path)
+            if folder >= 0:
+                place = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), place)
+            real = os.path.realpath(place)
+            inside = f"{real}{os.sep}".startswith(self.folder)
+            if not inside and real != os.devnull:
                 self.touched.append(f"{event} {real}")
 
 

@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sffa.errors import ConfigurationError, SFFAError, nearest
 
 Kind = TypeVar("Kind")
+# The digest of each module's source when a class was first taken from it.
+_SOURCES: dict[str, str] = {}
 
 
 def is_reference(name: str) -> bool:
     """Whether a name is that of a class in a module, not of a built-in one."""
     return ":" in name
+
+
+def references(config: Mapping[str, Any]) -> list[str]:
+    """Return the classes that a run's configuration names, as ``module:Class``.
+
+    >>> references({"algorithm": "sffa", "method": "replay+ideas:Shrink"})
+    ['ideas:Shrink']
+    """
+    given = [config.get(name) for name in ("algorithm", "method")]
+    parts = [part for value in given if isinstance(value, str) for part in value.split("+")]
+    return [part for part in parts if is_reference(part)]
+
+
+def code_of(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return a digest of the source of each module whose class a configuration names.
+
+    It is that of the file as it was imported. What such a module imports in turn is not in it.
+    """
+    found = {name: _SOURCES.get(name.partition(":")[0]) for name in references(config)}
+    return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def _digest(module: ModuleType) -> str:
+    """Return the SHA-256 of a module's file; of one without a file, of nothing."""
+    try:
+        content = Path(module.__file__ or "").read_bytes()
+    except OSError:
+        content = b""
+    return hashlib.sha256(content).hexdigest()
 
 
 def import_class(name: str, base: type[Kind]) -> type[Kind]:
@@ -49,7 +83,9 @@ def _imported(name: str, place: str) -> ModuleType:
         if os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
     try:
-        return importlib.import_module(place)
+        module = importlib.import_module(place)
+        _SOURCES.setdefault(place, _digest(module))
+        return module
     except (SFFAError, Warning):
         raise
     except ImportError as error:

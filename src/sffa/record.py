@@ -137,13 +137,13 @@ class Record:
         config, environment = _mapping(given, "config"), _mapping(given, "environment")
         about = {**config, **{name: value for name, value in given.items() if value is not None}}
         scenario = str(about.get("scenario") or "static")
-        seed, attempts = number(about.get("seed")), number(given.get("attempts"))
+        seed, attempts = _whole(about.get("seed")), _whole(given.get("attempts"))
         return cls(
             dataset=str(about.get("dataset") or "unknown"),
             scenario=scenario,
             method=str(about.get("method") or ("" if scenario == "static" else "naive")),
             algorithm=str(about.get("algorithm") or "unknown"),
-            seed=None if seed is None else int(seed),
+            seed=seed,
             config=config,
             status="done" if str(given.get("status", "done")) == "done" else "failed",
             metrics=finite(_mapping(given, "metrics")),
@@ -152,7 +152,7 @@ class Record:
             seconds=number(given.get("seconds")),
             peak_memory_mb=number(given.get("peak_memory_mb")),
             version=str(given.get("version") or environment.get("version", "")),
-            attempts=1 if attempts is None else int(attempts),
+            attempts=1 if attempts is None else attempts,
             started=str(given.get("started") or ""),
             finished=str(given.get("finished") or ""),
             error=str(given["error"]) if given.get("error") else None,
@@ -183,28 +183,77 @@ class Record:
 
     @classmethod
     def from_cells(cls, cells: Mapping[str, Value]) -> Record:
-        """Read the flat form back."""
-        read: dict[str, Any] = {
-            name: None if cells[name] is None else json.loads(str(cells[name])) for name in _JSON
-        }
-        extra = read.pop("extra") or {}
-        if not isinstance(read["config"], dict) or not isinstance(cells["seed"], int):
+        """Read the flat form back; what is not of its type is a ``DataError``."""
+        read = {name: _parsed(name, cells[name]) for name in _JSON}
+        extra = _sections(read.pop("extra"))
+        config, environment = read.pop("config"), read.pop("environment")
+        if not isinstance(config, dict) or not _is_seed(cells["seed"]):
             raise DataError("it has no configuration, or no seed")
-        metrics = {n: cells[n] for n in METRICS if cells[n] is not None} | extra.get("metrics", {})
-        details = {n: value for n in DETAILS if (value := read.pop(n)) is not None}
+        if not isinstance(environment or {}, dict):
+            raise DataError("its environment is no object")
+        metrics = {n: cells[n] for n in METRICS if cells[n] is not None} | extra["metrics"]
+        if {*finite(metrics)} != {*metrics}:
+            raise DataError("a metric is no finite number")
         plain: dict[str, Any] = {
-            name: cells[name]
+            name: _typed(name, cells[name])
             for name in COLUMNS
             if name not in (*METRICS, *_JSON, "schema", "config_hash")
         }
-        read["environment"] = read["environment"] or {}
-        for name in ("version", "started", "finished"):
-            plain[name] = plain[name] or ""
-        merged = {**details, **extra.get("details", {})}
-        record = cls(metrics=metrics, details=merged, **plain, **read)
-        if record.config_hash != cells["config_hash"]:
+        details = {n: value for n, value in read.items() if value is not None}
+        merged = {**{n: details[n] for n in DETAILS if n in details}, **extra["details"]}
+        about = {"config": config, "environment": environment or {}}
+        record = cls(metrics=metrics, details=merged, **plain, **about)
+        try:
+            known = record.config_hash
+        except (ValueError, RecursionError):
+            known = ""
+        if known != cells["config_hash"]:
             raise DataError(f"the configuration of {record} does not match its hash")
         return record
+
+
+def _parsed(name: str, cell: Value) -> Any:
+    """Read a structured cell."""
+    if cell is None:
+        return None
+    try:
+        return json.loads(str(cell))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"its {name} is not JSON: {error}") from None
+
+
+def _sections(extra: Any) -> dict[str, dict[str, Any]]:
+    """Return the further metrics and details, each a mapping by name."""
+    given = {} if extra is None else extra
+    parts = [given.get(name, {}) for name in ("metrics", "details")] if _is_object(given) else [0]
+    if not all(map(_is_object, parts)):
+        raise DataError("its extra is not of metrics and details")
+    return dict(zip(("metrics", "details"), parts, strict=True))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _typed(name: str, cell: Value) -> Value:
+    """Return a plain cell if it is of its column's type."""
+    if name in REALS:
+        if cell is not None and number(cell) is None:
+            raise DataError(f"its {name} is no finite number")
+        return cell
+    if name in INTEGERS:
+        if not _is_seed(cell):
+            raise DataError(f"its {name} is no whole number")
+        return cell
+    if cell is not None and not isinstance(cell, str):
+        raise DataError(f"its {name} is no text")
+    if name == "status" and cell not in ("done", "failed"):
+        raise DataError(f"status {cell!r}")
+    return cell if cell is not None or name == "error" else ""
 
 
 def canonical(value: Any) -> str:
@@ -226,7 +275,18 @@ def number(value: Any) -> float | None:
     """Return a finite number, or None for whatever is none: SQLite and JSON have no NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # a whole number beyond what a float holds
+        return None
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number that a store can keep, or None."""
+    found = number(value)
+    if found is None or not found.is_integer() or not _is_seed(int(value)):
+        return None
+    return int(value)
 
 
 def finite(metrics: Mapping[str, Any]) -> dict[str, float]:

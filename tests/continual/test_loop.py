@@ -141,9 +141,14 @@ def test_a_task_unknown_at_prediction_is_one_clear_line() -> None:
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run() -> None:
+    with pytest.raises(ConfigurationError, match="in experience 0: lower lr"):
+        run(small("bp", lr=1e30), toy())
+
+
+def test_an_example_that_is_not_finite_is_named() -> None:
     data = toy()
     data.train.x[:] = np.inf
-    with pytest.raises(ConfigurationError, match="in experience 0: lower lr"):
+    with pytest.raises(DataError, match="example 0 of the batch has a value that is not finite"):
         run(small("bp"), data)
 
 

@@ -146,7 +146,7 @@ def test_a_sweep_file_with_an_unknown_key_names_its_nearest_neighbour(tmp_path: 
     path.write_text("= 1")
     with pytest.raises(ConfigurationError, match="is not TOML"):
         read_study_file(path)
-    with pytest.raises(ConfigurationError, match="cannot read"):
+    with pytest.raises(ConfigurationError, match="cannot be read"):
         read_study_file(tmp_path / "absent.toml")
 
 

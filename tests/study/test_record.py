@@ -95,7 +95,7 @@ def test_a_csv_whose_configuration_was_altered_is_refused(tmp_path: Path) -> Non
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StudyError, match="is not a CSV"):
         import_csv(tmp_path / "bytes.csv")
-    with pytest.raises(StudyError, match="cannot read"):
+    with pytest.raises(StudyError, match="cannot be read"):
         import_csv(tmp_path / "absent.csv")
 
 

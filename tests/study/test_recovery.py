@@ -94,14 +94,100 @@ def test_a_file_cut_short_is_set_aside_with_what_remains(store: Path) -> None:
     assert all(record in whole for record in kept)
 
 
-@pytest.mark.parametrize("content", [b"not a database, just words" * 300, b"\0" * 8192])
-def test_a_file_that_is_no_database_is_set_aside(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"not a database, just words" * 300, b"\0" * 8192, b"x", b"SQLite format 2\0" * 90],
+)
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(
+    tmp_path: Path, content: bytes, readonly: bool
+) -> None:
     path = tmp_path / "s.sqlite"
     path.write_bytes(content)
-    notice, kept, aside = reopened(path)
-    assert aside == content
+    with pytest.raises(StoreError, match="is no store of sffa; it was left as it is"):
+        Store(path, readonly=readonly)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["s.sqlite"]
+
+
+def test_checking_makes_no_store_of_an_empty_or_absent_file(tmp_path: Path) -> None:
+    (tmp_path / "empty.sqlite").touch()
+    for name, told in (("empty", "is empty"), ("absent", "there is no store")):
+        with pytest.raises(StoreError, match=told):
+            Store(tmp_path / f"{name}.sqlite", make=False)
+    assert [file.name for file in tmp_path.iterdir()] == ["empty.sqlite"]
+    assert (tmp_path / "empty.sqlite").read_bytes() == b""
+
+
+@pytest.mark.parametrize("place", [0, 5, 18, 19, 21, 47, 59])
+def test_a_damaged_header_costs_no_record(store: Path, place: int) -> None:
+    whole = records(store)
+    content = bytearray(store.read_bytes())
+    content[place] ^= 64
+    store.write_bytes(content)
+    with Store(store) as opened:
+        assert opened.records() == whole
+    for aside in store.parent.glob("s.set-aside-*"):
+        assert aside.read_bytes() == bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ("UPDATE runs SET config = CAST(config AS BLOB) WHERE seed = 3", 1),
+        ("UPDATE runs SET error = CAST(x'c328ff' AS TEXT) WHERE seed = 3", 1),
+        ("UPDATE runs SET method = CAST(x'80' AS TEXT), seed = 99 WHERE seed = 3", 1),
+        ("UPDATE runs SET rowid = 9223372036854775807 WHERE seed = 3", 0),
+        ("UPDATE runs SET rowid = -5 WHERE seed = 3", 0),
+        ("UPDATE runs SET attempts = 'many' WHERE seed = 3", 1),
+        ("UPDATE runs SET started = 5.5 WHERE seed = 3", 1),
+        ("UPDATE runs SET seed = 'x' WHERE seed = 3", 1),
+        ("UPDATE runs SET seed = 1.5 WHERE seed = 3", 1),
+        ("CREATE VIEW spy AS SELECT 1", 0),
+        ("CREATE TRIGGER spy AFTER UPDATE ON runs BEGIN DELETE FROM events; END", 0),
+        ("DROP TABLE events", 0),
+    ],
+)
+def test_what_sffa_cannot_have_written_costs_no_other_record(
+    store: Path, change: str, lost: int
+) -> None:
+    db = sqlite3.connect(store)
+    db.execute(change)
+    db.execute("UPDATE runs SET digest = 'x' WHERE seed = 4")
+    db.commit()
+    db.close()
+    started = time.monotonic()
+    _, kept, _ = reopened(store)
+    assert len(kept) == COUNT - 1 - lost
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("column", ["lease = 'soon'", "attempts = 'x'", "started = x'00'"])
+def test_a_claim_that_makes_no_sense_is_set_aside_with_its_store(store: Path, column: str) -> None:
+    run = tiny(seed=COUNT)
+    with Store(store) as opened:
+        opened.claim([run], "me")
+    db = sqlite3.connect(store)
+    db.execute(f"UPDATE runs SET {column} WHERE status = 'running'")
+    db.commit()
+    db.close()
+    _, kept, _ = reopened(store)
+    assert len(kept) == COUNT
+    with Store(store) as opened:
+        assert opened.claim([run], "you") == run
+
+
+def test_a_view_that_never_ends_does_not_hang(store: Path) -> None:
+    db = sqlite3.connect(store)
+    db.execute("ALTER TABLE runs RENAME TO walks")
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
+    db.execute(f"CREATE VIEW runs AS {endless}")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="holds the"):
+        Store(store, readonly=True)
+    _, kept, _ = reopened(store)
     assert kept == []
-    assert "0 records were saved" in notice
 
 
 @pytest.mark.parametrize("version", [0, 3, 99])
@@ -164,6 +250,39 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as opened:
         assert opened.notice is None
         assert opened.records() == []
+
+
+@pytest.mark.parametrize("jump", [86_400.0, -86_400.0])
+def test_a_clock_that_jumps_takes_no_run_from_an_owner_that_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    run, real, ahead = tiny(), time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() + ahead[0])
+    with Store(tmp_path / "s.sqlite") as one, Store(tmp_path / "s.sqlite") as two:
+        assert one.claim([run], "another-machine|1|0", lease=0.4) == run
+        with Heartbeat(one.path, "another-machine|1|0", lease=0.4):
+            for ahead[0] in (jump, 0.0, 2 * jump):
+                for _ in range(8):
+                    assert two.claim([run], "thief", lease=0.4) is None
+                    time.sleep(0.1)
+        assert one.finish(run, "another-machine|1|0", result_of(run))
+        assert two.claim([run], "thief", lease=0.4) is None
+
+
+@pytest.mark.parametrize("jump", [86_400.0, -86_400.0])
+def test_a_clock_that_jumps_keeps_no_run_from_others_when_its_owner_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    run, real, ahead = tiny(), time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() + ahead[0])
+    with Store(tmp_path / "s.sqlite") as one, Store(tmp_path / "s.sqlite") as two:
+        assert one.claim([run], "another-machine|1|0", lease=0.4) == run
+        ahead[0] = jump
+        limit = time.monotonic() + 5
+        while (taken := two.claim([run], "heir", lease=0.4)) is None:
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        assert taken == run
 
 
 def test_a_heartbeat_leaves_a_damaged_store_to_its_driver(store: Path) -> None:

@@ -134,7 +134,11 @@ def test_a_folder_in_place_of_the_store_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_damaged_store_is_reported_and_the_study_goes_on(home: Path) -> None:
-    (home / "s.sqlite").write_bytes(b"noise" * 5000)
+    with Store("s.sqlite") as store:
+        fill(store, 2)
+    content = bytearray((home / "s.sqlite").read_bytes())
+    content[100:4096] = b"noise" * 799 + b"!"
+    (home / "s.sqlite").write_bytes(content)
     arguments = (*GRID, "--seeds", "0", "--scenarios", "static", "--executor", "serial")
     said = invoke(*arguments, "--store", "s.sqlite")
     assert "could not be trusted" in said.splitlines()[0]

@@ -10,6 +10,7 @@ from rich.console import Console
 from sffa.errors import SFFAError
 
 _INTERRUPTED = 130
+_LONGEST = 1000
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -33,6 +34,8 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _fail(f"{where}{error.strerror or error}", 2)
+    except MemoryError:
+        _fail("there is not enough memory for that: make the network or the batches smaller", 2)
     except KeyboardInterrupt:
         code = _INTERRUPTED
     if code == _INTERRUPTED:
@@ -43,6 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _fail(message: str, code: int) -> None:
     """Print one red line and leave; output that nobody reads any more is not an error."""
     text = " ".join(message.split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     try:
         Console(stderr=True, soft_wrap=True).print(f"error: {text}", style="red", markup=False)
         sys.stdout.flush()

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, DataDir, Seed, Settings, Threads, settings, use_threads, widths
+from sffa.cli.text import plain, say
 from sffa.core import Network, load
 from sffa.core.seeds import generator
-from sffa.core.storage import read
 from sffa.data import load as load_data
 from sffa.errors import ConfigurationError
 
@@ -264,10 +266,10 @@ def _subjects(
     use_threads(threads)
     networks: dict[str, Network] = {}
     for path in models:
-        notes = read(path)[0].notes
-        dataset = dataset or notes.get("dataset")
+        notes = notes_of(path)
+        dataset = dataset or notes.dataset
         network = forward_forward(load(path))
-        name = str(notes.get("algorithm") or network.config.algorithm)
+        name = str(notes.algorithm or network.config.algorithm)
         networks[name if name not in networks else path.stem] = network
     if dataset is None:
         raise ConfigurationError("the models do not say what they were trained on; give --dataset")
@@ -285,13 +287,13 @@ def _deliver(look: Look, out: Path, as_json: bool) -> None:
         print(json.dumps({"figures": [str(path) for path in paths], "rows": rows}))
         return
     for group in _alike(rows):
-        table = Table(*group[0], box=SIMPLE_HEAD)
+        table = Table(*map(escape, group[0]), box=SIMPLE_HEAD)
         for row in group:
-            table.add_row(*(_shown(value) for value in row.values()))
+            table.add_row(*(plain(_shown(value)) for value in row.values()))
         Console().print(table)
     for path in paths:
         if path.suffix == ".svg":
-            Console(stderr=True).print(f"wrote {path}", highlight=False)
+            say(Console(stderr=True), f"wrote {path}")
 
 
 def _alike(rows: Rows) -> list[Rows]:

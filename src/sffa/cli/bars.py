@@ -20,7 +20,7 @@ class Bar(Callback):
     """
 
     def __init__(self, console: Console, title: str, stop: Sequence[int] = ()) -> None:
-        columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn()
         self.bars = Bars(*columns, console=console, transient=True)
         self.title = title
         self.stop = stop

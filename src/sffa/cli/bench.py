@@ -92,7 +92,7 @@ def _chosen(only: list[str] | None, console: Console) -> list[str]:
         try:
             CONTENDERS[peer](Shape(labels=2, width=2, batch=2, inputs=2))
         except ConfigurationError as error:
-            console.print(f"left out: {error}", style="yellow", highlight=False)
+            console.print(f"left out: {error}", style="yellow", highlight=False, markup=False)
             names.remove(peer)
     return names
 

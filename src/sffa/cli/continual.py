@@ -33,6 +33,7 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.cli.signals import stop_requests
+from sffa.cli.text import plain, say
 from sffa.continual import METHODS, PAPER, ContinualConfig, options_of, run
 from sffa.continual.strategies.registry import expectation
 from sffa.core import NetworkConfig
@@ -40,13 +41,14 @@ from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
 from sffa.environment import describe
 from sffa.errors import ConfigurationError
-from sffa.extension import is_reference
+from sffa.extension import code_of, is_reference
 from sffa.files import replacing, write_text
 from sffa.record import Record
 from sffa.report.cells import cells
 from sffa.report.figures import streams
 from sffa.study.configuration import Run, file_name
 from sffa.study.upgrade import from_json
+from sffa.study.user_code import is_current
 
 _METHOD = f"{', '.join(METHODS)}; joined by +; all of the paper; or module:Class."
 RUNS = Path("runs")
@@ -108,7 +110,7 @@ def continual(
         print(json.dumps(printed[0] if len(printed) == 1 else printed))
         return
     _show(records, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
-    console.print(f"records and curves are in {out}", highlight=False, markup=False)
+    say(console, f"records and curves are in {out}")
 
 
 def _warn(configs: list[ContinualConfig], console: Console) -> None:
@@ -201,11 +203,14 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None
     path = out / f"{file_name(Run(config))}.json"
     try:
         record = from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if record.config != config.model_dump(mode="json"):
         return None
-    console.print(f"{path} is there already; delete it to run that again", highlight=False)
+    if not is_current(record):
+        say(console, f"{path} was made with another source of {config.method}: running it again")
+        return None
+    say(console, f"{path} is there already; delete it to run that again")
     return record
 
 
@@ -230,6 +235,8 @@ def _run(
             callbacks=[bar, *([] if board is None else [board])],
             checkpoint=None if is_reference(config.algorithm) else checkpoint,
         )
+    if code := code_of(config.model_dump()):
+        environment["code"] = code
     record = result.record(environment)
     write_text(out / f"{name}.json", json.dumps(record.to_json(), indent=1) + "\n")
     if save is not None and result.learner is not None:
@@ -249,8 +256,10 @@ def _matrix_table(record: Record) -> Table:
     numbers = record.metrics
     table = Table(
         box=SIMPLE_HEAD,
-        title=f"{record.algorithm}, {record.method}, {record.scenario} IL, "
-        f"{record.dataset}, seed {record.seed}",
+        title=plain(
+            f"{record.algorithm}, {record.method}, {record.scenario} IL, "
+            f"{record.dataset}, seed {record.seed}"
+        ),
         caption=f"Acc {numbers['acc']:.2f}, Fgt {numbers['fgt']:.2f}, FwT {numbers['fwt']:.2f}, "
         f"BWT {numbers['bwt']:.2f} %",
     )
@@ -272,7 +281,7 @@ def _comparison(records: list[Record]) -> Table:
         numbers = [f"{record.metrics[key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
         kept = f"{record.details['experiences'][-1]['strategy_mb']:.1f}"
         seconds = f"{record.seconds or 0:.0f}"
-        table.add_row(record.method, record.algorithm, *numbers, seconds, kept)
+        table.add_row(plain(record.method), plain(record.algorithm), *numbers, seconds, kept)
     return table
 
 

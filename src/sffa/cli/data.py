@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from sffa.cli.options import AsJson, DataDir
@@ -41,7 +42,7 @@ def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     console.print(table)
     for item in items:
         if item.note:
-            console.print(f"{item.name}: {item.note}", highlight=False)
+            console.print(f"{item.name}: {item.note}", highlight=False, markup=False)
 
 
 @app.command()
@@ -76,7 +77,7 @@ def verify(
     else:
         table = Table("name", "status", "verified by", box=SIMPLE_HEAD)
         for verdict in verdicts:
-            table.add_row(verdict.name, verdict.status, verdict.verified_by)
+            table.add_row(*map(escape, (verdict.name, verdict.status, verdict.verified_by)))
         Console().print(table)
     failing = {"damaged", "absent"} if names else {"damaged"}
     bad = [verdict for verdict in verdicts if verdict.status in failing]

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sffa.cli.options import AsJson, Seed, Threads, prepare_kernels, use_threads
+from sffa.cli.text import say
 from sffa.report.demo import Demo, run_demo
 
 
@@ -45,7 +46,7 @@ def demo(
     printer.print(_static_table(result))
     printer.print(_continual_table(result))
     seconds = time.perf_counter() - started
-    printer.print(f"{seconds:.0f} s. Report: {result.page}", highlight=False, soft_wrap=True)
+    say(printer, f"{seconds:.0f} s. Report: {result.page}")
 
 
 def _static_table(result: Demo) -> Table:

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sffa.cli.models import check_fits, trained_on
+from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, DataDir, Device, Threads, use_device, use_threads
+from sffa.cli.text import plain
 from sffa.core import accuracy, load
-from sffa.core.storage import read
 from sffa.data import load as load_data
 from sffa.errors import ConfigurationError
 
@@ -35,7 +36,7 @@ def evaluate(
     if split not in ("test", "train"):
         raise ConfigurationError(f"--split is test or train, got '{split}'")
     use_threads(threads)
-    notes = read(model)[0].notes
+    notes = notes_of(model)
     learner = load(model, use_device(device))
     name = dataset or trained_on(model, notes)
     if name is None:
@@ -63,9 +64,10 @@ def evaluate(
         print(json.dumps(result))
         return
     table = Table("what", "accuracy", box=SIMPLE_HEAD)
-    table.add_row(f"{data.name}, {split} ({len(part):,} examples)", f"{total:.2f} %")
+    about = plain(f"{data.name}, {split} ({len(part):,} examples)")
+    table.add_row(about, f"{total:.2f} %")
     for number, value in enumerate(layers, start=1):
         table.add_row(f"layer {number} alone", f"{value:.2f} %")
     for label, value in by_class.items():
-        table.add_row(f"class {label}", f"{value:.2f} %")
+        table.add_row(plain(f"class {label}"), f"{value:.2f} %")
     Console().print(table)

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson
 from sffa.core import load
-from sffa.core.storage import read
 from sffa.errors import ConfigurationError
 
 
@@ -27,8 +27,9 @@ def export(
 
     if out.suffix != ".onnx":
         raise ConfigurationError(f"the file to write must end in .onnx, got '{out.name}'")
-    names = read(model)[0].notes.get("class_names")
+    notes = notes_of(model)
     learner = load(model)
+    names = notes.names_for(learner)
     onnx.export(learner, out, class_names=names, int8=int8)
     size = out.stat().st_size
     if as_json:

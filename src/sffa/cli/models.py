@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from sffa.cli.notes import Notes
 from sffa.core import Learner
 from sffa.data import Dataset, names
 from sffa.errors import ConfigurationError
@@ -31,10 +32,10 @@ def source_of(dataset: str, model: Path) -> str:
     return f"./{os.path.relpath(dataset, model.parent)}"  # never mistaken for a name
 
 
-def trained_on(model: Path, notes: dict[str, Any]) -> str | None:
+def trained_on(model: Path, notes: Notes) -> str | None:
     """Return the dataset that a model file names: a known name, or a path as seen from here."""
-    source = notes.get("source") or notes.get("dataset")
-    if not isinstance(source, str):
+    source = notes.source or notes.dataset
+    if source is None:
         return None
     return str(model.parent / source) if source.startswith("./") else source
 

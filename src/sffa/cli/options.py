@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,8 @@ from rich.console import Console
 from sffa import kernels
 from sffa.data import Dataset
 from sffa.errors import ConfigurationError, warn_renamed
+from sffa.study.study_file import value_of
+from sffa.study.threads import check_threads
 
 if TYPE_CHECKING:
     from sffa.integrations.tensorboard import Board as TensorBoard
@@ -76,11 +77,8 @@ def settings(given: list[str] | None) -> dict[str, Any]:
     for pair in given or []:
         key, equals, text = pair.partition("=")
         if not equals or not key:
-            raise ConfigurationError(f"--set expects key=value, got '{pair}'")
-        try:
-            values[key] = json.loads(text)
-        except ValueError:
-            values[key] = text
+            raise ConfigurationError(f"--set expects key=value, got '{pair[:80]}'")
+        values[key] = value_of(text)
     return values
 
 
@@ -102,13 +100,14 @@ def widths(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise ConfigurationError(
-            f"layer widths look like 1400,1400; cannot read '{text}'"
+            f"layer widths look like 1400,1400; cannot read '{text[:80]}'"
         ) from None
 
 
 def use_threads(threads: int | None) -> None:
     """Make torch, and with it the numba kernels, use that many threads."""
     if threads is not None:
+        check_threads(threads)
         torch.set_num_threads(threads)
 
 
@@ -116,9 +115,9 @@ def use_device(name: str) -> torch.device:
     """Return the device of that name, or say why it cannot be used."""
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
+        float(torch.ones(1, device=device) + 1)  # a device such as meta computes nothing
+    except (RuntimeError, AssertionError, ImportError, ValueError, OverflowError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         raise ConfigurationError(f"device '{name}' cannot be used here: {reason}") from None
     return device
 

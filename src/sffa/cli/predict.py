@@ -13,9 +13,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson, Device, Threads, use_device, use_threads
+from sffa.cli.text import plain
 from sffa.core import Backprop, Network, load
-from sffa.core.storage import read
 from sffa.data import read_images
 from sffa.data.image_folder import image_files
 from sffa.data.npy import read_arrays
@@ -34,18 +35,19 @@ def predict(
 ) -> None:
     """Name the class of each input, with the goodness that each layer gives it."""
     use_threads(threads)
-    notes = read(model)[0].notes
+    notes = notes_of(model)
     learner = load(model, use_device(device))
-    shape = tuple(notes.get("shape", (learner.inputs,)))
-    names, x = _examples(inputs, shape)
-    results = _judge(learner, names, x, notes.get("class_names"))
+    class_names = notes.names_for(learner)
+    names, x = _examples(inputs, notes.shape_for(learner))
+    results = _judge(learner, names, x, class_names)
     if as_json:
         print(json.dumps(results))
         return
     table = Table("input", "class", "score", "by layer", box=SIMPLE_HEAD)
     for result in results:
         by_layer = " ".join(f"{value:.4f}" for value in result.get("layers", []))
-        table.add_row(result["input"], str(result["class"]), f"{result['score']:.4f}", by_layer)
+        name, label = plain(result["input"]), plain(result["class"])
+        table.add_row(name, label, f"{result['score']:.4f}", by_layer)
     Console().print(table)
 
 

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from sffa.cli.options import AsJson
+from sffa.cli.text import say
 from sffa.errors import ConfigurationError
 
 
@@ -57,9 +58,7 @@ def report(
     if as_json:
         print(json.dumps({"report": str(path), "runs": len(records), "bytes": size}))
     else:
-        Console(stderr=True).print(
-            f"wrote {path}: {len(records):,} runs, {size / 1e6:.1f} MB, {seconds:.1f} s",
-            highlight=False,
-        )
+        told = f"{len(records):,} runs, {size / 1e6:.1f} MB, {seconds:.1f} s"
+        say(Console(stderr=True), f"wrote {path}: {told}")
     if show:
         webbrowser.open(path.resolve().as_uri())

@@ -16,8 +16,10 @@ from rich.table import Table
 from sffa.cli.options import DataDir
 from sffa.cli.progress_view import LiveView, wide_console
 from sffa.cli.signals import terminable
+from sffa.cli.text import plain, say
 from sffa.data.directory import VARIABLE
 from sffa.errors import ConfigurationError
+from sffa.extension import references
 from sffa.study import (
     Campaign,
     Estimator,
@@ -41,6 +43,7 @@ from sffa.study.estimate import duration
 from sffa.study.grid import seeds as read_seeds
 from sffa.study.study_file import settings
 from sffa.study.threads import layout
+from sffa.study.user_code import check_code
 
 _DEFAULT_STORE = "runs/STUDY.sqlite"
 
@@ -88,6 +91,9 @@ def reproduce(
     out: Annotated[
         list[Path] | None, typer.Option(help="Write the comparison as .csv or .md; repeatable.")
     ] = None,
+    allow_imports: Annotated[
+        bool, typer.Option("--allow-imports", help="Let a .toml file import classes of yours.")
+    ] = False,
     data_dir: DataDir = None,
 ) -> None:
     """Run what is missing of a study; stop and start it as you like."""
@@ -96,7 +102,8 @@ def reproduce(
     if (from_ or out) and not compare_:
         raise ConfigurationError("--from and --out go with --compare")
     part = _Part(tuple(map(_words, (datasets, scenarios, methods, algorithms))), seeds)
-    chosen = part.of(_studies(study), settings(sets or []))
+    asked = settings(sets or [])
+    chosen = part.of(_studies(study, allow_imports or part.classes(asked)), asked)
     files = _Files(store, import_, export)
     if compare_:
         records = files.records(chosen) if from_ is None else part.among(read_records(from_))
@@ -123,6 +130,15 @@ class _Part:
         named = dict(zip(("dataset", "scenario", "method", "algorithm"), self.words, strict=True))
         seeds = read_seeds(self.seeds) if self.seeds else None
         return [study.restricted(seeds=seeds, **named).varying(sets) for study in whole]
+
+    def classes(self, sets: dict[str, list[Any]]) -> list[str]:
+        """Return the classes that the command line itself names, which may be imported."""
+        methods, algorithms = self.words[2:]
+        named = {"method": methods or [], "algorithm": algorithms or []}
+        named |= {name: values for name, values in sets.items() if name in named}
+        return [
+            name for key, values in named.items() for v in values for name in references({key: v})
+        ]
 
     def among(self, records: Sequence[Record]) -> list[Record]:
         """Return those of some records that are asked for."""
@@ -165,7 +181,9 @@ class _Files:
             raise StudyError(f"there is no store at {paths[0]} to compare; name one with --from")
         wanted = {run.key for study in chosen for run in study.runs()}
         found = [record for path in there for record in read_records(path)]
-        return [record for record in found if record.key in wanted]
+        kept = [record for record in found if record.key in wanted]
+        check_code(kept)
+        return kept
 
 
 class _Crew(NamedTuple):
@@ -177,8 +195,8 @@ class _Crew(NamedTuple):
     address: str | None
 
 
-def _studies(name: str) -> list[Study]:
-    return [read_study_file(name)] if name.endswith(".toml") else studies(name)
+def _studies(name: str, allowed: bool | list[str]) -> list[Study]:
+    return [read_study_file(name, allowed)] if name.endswith(".toml") else studies(name)
 
 
 def _words(text: str | None) -> list[str] | None:
@@ -186,7 +204,7 @@ def _words(text: str | None) -> list[str] | None:
 
 
 def _say(text: str, style: str = "") -> None:
-    Console(stderr=True).print(text, style=style, soft_wrap=True, markup=False, highlight=False)
+    say(Console(stderr=True), text, style)
 
 
 def _prepare(store: Store, study: Study, csv: Path | None, retry_failed: bool) -> None:
@@ -221,7 +239,9 @@ def _run(study: Study, store: Store, crew: _Crew) -> None:
         _say(f"{study.name}: leaving out {name}: {reason}", "yellow")
     wanted = [run for run in runs if run.values["dataset"] not in absent]
     needed = {str(run.values["dataset"]) for run in missing} - {*absent}
-    check_data(store.records(wanted), needed)
+    known = store.records(wanted)
+    check_data(known, needed)
+    check_code(known)
     if any(run.values["dataset"] not in absent for run in missing):
         hands = make_executor(
             crew.executor, workers=crew.workers, threads=crew.threads, address=crew.address
@@ -310,7 +330,7 @@ def show_comparison(records: Sequence[Record], files: Sequence[Path]) -> None:
         table.add_column(name, no_wrap=True)
     for line in lines:
         style = {True: "", False: "red", None: "dim"}[line.within]
-        table.add_row(*shown(line), style=style)
+        table.add_row(*map(plain, shown(line)), style=style)
     console = wide_console()
     console.print(table)
     judged = [line.within for line in lines if line.within is not None]

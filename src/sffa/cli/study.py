@@ -10,7 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from sffa.cli.progress_view import wide_console
-from sffa.study import Store, StudyError, export_csv, import_csv, read_records
+from sffa.cli.text import plain
+from sffa.study import Store, export_csv, import_csv, read_records
 from sffa.study.compare import Summary, written
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
@@ -27,13 +28,14 @@ def show(
     from sffa.report.cells import cells
 
     metrics = ("acc", "best", "fgt", "fwt")
-    names = ("dataset", "scenario", "method", "algorithm", "variant")
+    columns = ("dataset", "scenario", "method", "algorithm", "variant")
     table = Table(box=SIMPLE_HEAD)
-    for name in (*names, "done", "failed", *metrics):
+    for name in (*columns, "done", "failed", *metrics):
         table.add_column(name, no_wrap=True)
     for cell in cells(read_records(path)):
-        row = [cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant]
-        row += [str(len(cell.runs)), str(len(cell.failed))]
+        names = cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant
+        row = [plain(name) for name in names]
+        row += [plain(len(cell.runs)), plain(len(cell.failed))]
         table.add_row(*row, *(_written(cell.summary(metric)) for metric in metrics))
     wide_console().print(table)
 
@@ -47,9 +49,7 @@ def _written(found: Summary | None) -> str:
 @app.command()
 def check(store: StorePath) -> None:
     """Verify a store; one that cannot be trusted is set aside, and what can be read is saved."""
-    if not store.is_file():
-        raise StudyError(f"there is no store at {store}")
-    with Store(store) as opened:
+    with Store(store, make=False) as opened:
         print(opened.notice or f"{store}: {len(opened.records())} records, all intact")
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from sffa.cli.bars import EpochBar
 from sffa.cli.models import about, probe_writable, trained_on
+from sffa.cli.notes import Notes, notes_of
 from sffa.cli.options import (
     AsJson,
     Backend,
@@ -37,10 +38,9 @@ from sffa.cli.options import (
 from sffa.cli.signals import terminable
 from sffa.core import Callback, Epoch, Progress, Trainer
 from sffa.core.presets import COMPARED, is_network
-from sffa.core.storage import read
 from sffa.data import Dataset, load
 from sffa.environment import describe
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 from sffa.extension import is_reference
 from sffa.files import replacing, write_text
 from sffa.record import Record
@@ -155,7 +155,7 @@ class Training(Callback):
         cls, path: Path, sizes: dict[str, Any], data_dir: Path | None, device: str
     ) -> Training:
         """Go on with a training from its checkpoint, as it was begun."""
-        notes = read(path)[0].notes
+        notes = notes_of(path)
         config = _begun(path, notes)
         if sizes["batch_size"] not in (None, config.batch_size):
             raise ConfigurationError(
@@ -164,17 +164,16 @@ class Training(Callback):
         epochs = sizes["epochs"] or config.epochs
         config = config.model_copy(update={"epochs": epochs})
         data = load(sizes["dataset"] or config.dataset, data_dir=data_dir)
-        if notes.get("dataset") != data.name:
+        if notes.dataset != data.name:
             raise ConfigurationError(
-                f"{path} was trained on {notes.get('dataset')}, not on {data.name}: leave "
-                "--dataset out"
+                f"{path} was trained on {notes.dataset}, not on {data.name}: leave --dataset out"
             )
         trainer = Trainer.load(path, use_device(device))
         if trainer.epochs_done >= epochs and trainer.schedule == "online":
             raise ConfigurationError(
                 f"nothing to do: {trainer.epochs_done} epochs are done already; raise --epochs"
             )
-        return cls(config, data, trainer, [Epoch(**epoch) for epoch in notes.get("history", [])])
+        return cls(config, data, trainer, notes.history)
 
     def go(self, out: Path, records: Path, tensorboard: Path | None, keep_state: bool) -> None:
         """Train to the end, and write model, record and curve."""
@@ -222,16 +221,24 @@ class Training(Callback):
         return self.out.with_suffix(f".{ending}")
 
 
-def _begun(path: Path, notes: dict[str, Any]) -> StaticConfig:
+def _begun(path: Path, notes: Notes) -> StaticConfig:
     """Return the configuration that a training was begun with."""
-    dataset = trained_on(path, notes) or "digits"
-    if "run" in notes:
-        return StaticConfig(**{**notes["run"], "dataset": dataset})
+    try:
+        return _configured(path, notes, trained_on(path, notes) or "digits")
+    except (ConfigurationError, TypeError) as error:
+        raise ModelFileError(f"the notes of {path} cannot be used: {error}") from None
+
+
+def _configured(path: Path, notes: Notes, dataset: str) -> StaticConfig:
+    algorithm = (notes.run or {}).get("algorithm", notes.algorithm or "sffa")
+    if not isinstance(algorithm, str) or is_reference(algorithm):
+        raise ConfigurationError("it was trained with a class that no model file holds")
+    if notes.run is not None:
+        return StaticConfig(**{**notes.run, "dataset": dataset})
     # A checkpoint of the first format: what it does not say is in its trainer and learner.
     trainer = Trainer.load(path)
     network = trainer.learner.config.model_dump(mode="json", exclude_defaults=True)
     apart = ("inputs", "algorithm", "hidden", "seed")
-    algorithm = str(notes.get("algorithm", "sffa"))
     return StaticConfig(
         dataset=dataset,
         algorithm=algorithm,
@@ -242,5 +249,5 @@ def _begun(path: Path, notes: dict[str, Any]) -> StaticConfig:
         hidden=network.get("hidden", (1400, 1400)),
         network={name: value for name, value in network.items() if name not in apart},
         holdout=0,
-        **{"epochs": 10, "batch_size": 512, **notes.get("begun", {})},
+        **{"epochs": 10, "batch_size": 512, **notes.begun},
     )

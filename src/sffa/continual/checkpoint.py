@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationError
 
 from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Strategy
 from sffa.core import Trainer
+from sffa.core.training_state import said
 from sffa.errors import ConfigurationError, ModelFileError
+
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+_Percent = Annotated[float, Field(ge=-1, le=101, allow_inf_nan=False, strict=True)]
+_Natural = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 
 
 @dataclass
@@ -56,20 +64,80 @@ def load(
     trainer, notes, extra = Trainer.load_run(path)
     if "continual" not in notes:
         raise ModelFileError(f"{path} is a model, not a checkpoint of a continual run")
-    _same(path, notes["continual"], identity)
+    try:
+        found = _Notes(**notes)
+        if {*notes["position"]} != {*asdict(RunState())}:
+            raise ValueError("a position that is not whole")
+        found.check(len(result.chances))
+    except (ValidationError, ValueError, TypeError) as error:
+        raise ModelFileError(f"{path} holds a run that cannot go on: {said(error)}") from None
+    _same(path, found.continual, identity)
     strategy.restore(extra)
-    result.rows = notes["rows"]
-    result.per_class = {int(label): value for label, value in notes["per_class"]}
+    _check_state(path, strategy, trainer)
+    result.rows = found.rows
+    result.per_class = dict(found.per_class)
     result.experiences = notes["experiences"]
-    result.seconds = notes["seconds"]
-    result.peak_memory_mb = notes["peak_memory_mb"]
-    return trainer, RunState(**notes["position"])
+    result.seconds = found.seconds
+    result.peak_memory_mb = found.peak_memory_mb
+    return trainer, found.position
 
 
-def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+class _Experience(BaseModel):
+    classes: list[_Natural]
+    seconds: _Amount
+    memory_mb: _Amount
+    strategy_mb: _Amount
+
+
+class _Identity(BaseModel):
+    config: dict[str, Any]
+    data: list[Any]
+    code: dict[str, str] = {}
+
+
+class _Notes(BaseModel):
+    """What a checkpoint says beside its tensors."""
+
+    continual: _Identity
+    position: RunState
+    rows: Annotated[list[list[_Percent]], Field(min_length=1)]
+    per_class: list[tuple[_Natural, _Percent]]
+    experiences: list[_Experience]
+    seconds: _Amount
+    peak_memory_mb: _Amount
+
+    def check(self, count: int) -> None:
+        """Refuse a position that does not go with the results, or with so many experiences."""
+        at = self.position
+        numbers = at.experience, at.epoch, at.batch, at.steps
+        if not all(0 <= number < 2**53 for number in numbers) or not 0 <= at.seconds < math.inf:
+            raise ValueError(f"a position of {numbers}")
+        if not len(self.experiences) == at.experience == len(self.rows) - 1 <= count:
+            raise ValueError(
+                f"{len(self.rows)} rows and {len(self.experiences)} experiences at experience "
+                f"{at.experience} of {count}"
+            )
+        if any(len(row) != count for row in self.rows):
+            raise ValueError(f"a row without {count} accuracies")
+
+
+def _check_state(path: Path, strategy: Strategy, trainer: Trainer) -> None:
+    """Refuse a strategy's tensors that do not go with the weights they stand beside."""
+    shapes = {name: p.shape for name, p in trainer.learner.named_parameters()}
+    for part in getattr(strategy, "parts", [strategy]):
+        for kind, tensors in part.parameter_state.items():
+            for name, tensor in tensors.items():
+                if tensor.shape != shapes.get(name):
+                    raise ModelFileError(
+                        f"{path} holds a run that cannot go on: {kind} of {name[:60]} has the "
+                        f"shape {tuple(tensor.shape)}"
+                    )
+
+
+def _same(path: Path, found: _Identity, wanted: dict[str, Any]) -> None:
     """Refuse a checkpoint of another configuration, naming what differs."""
     added = {name: f.get_default() for name, f in ContinualConfig.model_fields.items()}
-    theirs, ours = {**added, **current_options(found["config"])}, {**added, **wanted["config"]}
+    theirs, ours = {**added, **current_options(found.config)}, {**added, **wanted["config"]}
     for key in {**theirs, **ours}:
         if theirs.get(key) != ours.get(key):
             raise ConfigurationError(
@@ -77,8 +145,14 @@ def _same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
                 f"{theirs.get(key)!r}, this run's is {ours.get(key)!r}; use another file or "
                 "remove it"
             )
-    if found["data"] != wanted["data"][: len(found["data"])]:
+    if found.data != list(wanted["data"])[: len(found.data)] or not found.data:
         raise ConfigurationError(
             f"checkpoint {path} was made with other data: (training, test, features, checksum) = "
-            f"{found['data']}, now {wanted['data']}; use another file or remove it"
+            f"{found.data[:9]}, now {wanted['data']}; use another file or remove it"
         )
+    for name, digest in wanted["code"].items():
+        if found.code.get(name, digest) != digest:
+            raise ConfigurationError(
+                f"checkpoint {path} was made with another source of {name}; use another file or "
+                "remove it"
+            )

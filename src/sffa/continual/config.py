@@ -12,6 +12,7 @@ from sffa.continual.stream import Scenario
 from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import PRESETS, check, completed
+from sffa.core.trainer import LARGEST_BATCH
 from sffa.extension import is_reference
 
 
@@ -37,8 +38,10 @@ class ContinualConfig(Strict):
     class_order: tuple[tuple[int, ...], ...] | None = Field(
         default=None, description="the classes of each experience; wins over experiences"
     )
-    epochs: int = Field(default=2, ge=1, description="passes over each experience")
-    batch_size: int = Field(default=512, ge=1, description="new examples in a step")
+    epochs: int = Field(default=2, ge=1, lt=2**31, description="passes over each experience")
+    batch_size: int = Field(
+        default=512, ge=1, le=LARGEST_BATCH, description="new examples in a step"
+    )
     lr: float = Field(default=1e-3, gt=0, description="of Adam")
     lr_schedule: LRSchedule = Field(
         default="constant", description="cosine: falling to nothing over each experience"

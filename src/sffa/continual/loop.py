@@ -21,12 +21,14 @@ from sffa.continual.stream import Data, Experience, Stream
 from sffa.continual.views import View
 from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
 from sffa.core.batch import Array
+from sffa.core.budget import check_memory
 from sffa.core.callbacks import StopTraining, notify
 from sffa.core.learner import KINDS
 from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, SFFAError, warn_renamed
+from sffa.extension import code_of
 from sffa.memory import peak_mb, restart_peak
 
 
@@ -123,6 +125,7 @@ class ContinualRun:
         self.state = RunState()
         self.result = Result(config, stream.chances)
         self.identity = {"config": config.model_dump(mode="json"), "data": stream.fingerprint}
+        self.identity["code"] = code_of(self.identity["config"])
         views = [self._view(experience) for experience in stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
         if learner is None:
@@ -300,6 +303,8 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
 
     A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
     """
+    code = config.network.get("code_size", 100) if is_network(config.algorithm) else None
+    check_memory(features, config.hidden, code)
     options: dict[str, Any] = dict(config.network)
     if is_network(config.algorithm):
         options = {"backend": config.backend, **options}

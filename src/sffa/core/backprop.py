@@ -135,8 +135,18 @@ class Backprop(Learner, kind="backprop"):
         for name, value in tensors.items():
             where, _, rest = name.partition(".")
             if where == "heads" and rest.endswith(".bias"):
+                weight = tensors[f"{name.removesuffix('.bias')}.weight"]
+                if tuple(weight.shape) != (len(value), checked.hidden[-1]):
+                    raise ModelFileError(f"a head has weights of shape {tuple(weight.shape)}")
                 learner._size_head(rest.removesuffix(".bias"), len(value))
         return learner
+
+    def check_restored(self) -> None:
+        """See `Learner.check_restored`: every task has a head, as large as the task."""
+        for task, columns in self.tasks.items():
+            head = self._find(str(task))
+            if head is None or len(head.weight) != len(columns):
+                raise ModelFileError(f"task {task} has {len(columns)} classes and no such head")
 
     def _size_head(self, key: str, count: int) -> list[Growth]:
         """Make a head, or add outputs to it, until it has ``count``."""

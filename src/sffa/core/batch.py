@@ -75,16 +75,67 @@ def part_of(task: Task, start: int, size: int) -> Task:
 
 
 def tensor_of(values: Tensor | Array | int | None, device: torch.device) -> Tensor:
-    """Return values as a tensor; arrays that torch cannot share are copied."""
+    """Return values as a tensor of numbers; arrays that torch cannot share are copied.
+
+    A data frame of numbers is an array of numbers; one with text or dates in it is refused.
+    """
+    given = values
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
     if isinstance(values, np.ndarray) and (
         not values.flags.writeable or any(stride < 0 for stride in values.strides)
     ):
         values = values.copy()
     try:
-        return torch.as_tensor(values, device=device)
-    except (TypeError, ValueError, RuntimeError):
+        tensor = torch.as_tensor(values, device=device)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        tensor = None
+    if tensor is None or tensor.is_complex() or tensor.layout != torch.strided:
         kind = getattr(values, "dtype", type(values).__name__)
         raise DataError(
-            f"expected an array or a tensor of numbers, got {type(values).__name__} of {kind}; "
+            f"expected an array or a tensor of numbers, got {type(given).__name__} of {kind}; "
             "convert it first, for example with .to_numpy(dtype='float32')"
-        ) from None
+        )
+    return tensor
+
+
+def whole_numbers(
+    values: Tensor | Array | int | None, device: torch.device, what: str = "label"
+) -> Tensor:
+    """Return labels or tasks as int64; the first that is no whole number is named.
+
+    >>> whole_numbers(np.array([0.0, 1.5]), torch.device("cpu"))
+    Traceback (most recent call last):
+    ...
+    sffa.errors.DataError: label 1 is 1.5, expected a whole number
+    """
+    tensor = tensor_of(values, device)
+    if not tensor.is_floating_point():
+        return tensor.long()
+    wrong = (~(tensor.isfinite() & (tensor == tensor.floor()))).reshape(-1).nonzero()
+    if len(wrong):
+        first = int(wrong[0])
+        found = float(tensor.reshape(-1)[first])
+        raise DataError(f"{what} {first} is {found}, expected a whole number")
+    return tensor.long()
+
+
+def check_finite(x: Tensor, where: str = "") -> None:
+    """Refuse examples (batch, ...) that would spoil the weights: NaN, infinite or beyond float32.
+
+    A sum that is finite has finite terms, so most batches cost one pass; bytes cost none.
+
+    >>> check_finite(torch.tensor([[0.0], [float("nan")]]), " of the batch")
+    Traceback (most recent call last):
+    ...
+    sffa.errors.DataError: example 1 of the batch has a value that is not finite: nan
+    """
+    if not x.is_floating_point() or bool(x.sum(dtype=torch.float32).isfinite()):
+        return
+    flat = x.reshape(len(x), -1)
+    wrong = (~flat.float().isfinite()).nonzero()
+    if len(wrong):
+        row, place = wrong[0].tolist()
+        raise DataError(
+            f"example {row}{where} has a value that is not finite: {float(flat[row, place])}"
+        )

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from sffa.core import storage
-from sffa.core.batch import Array, Task, part_of, tensor_of
+from sffa.core.batch import Array, Task, part_of, tensor_of, whole_numbers
+from sffa.core.budget import count_parameters
 from sffa.core.config import Strict
 from sffa.core.growth import Growth
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
@@ -110,15 +111,19 @@ class Learner(nn.Module, ABC):
         """Meet the classes of an experience; those already known just become the current ones."""
         try:
             wanted = [int(label) for label in classes]
-        except (TypeError, ValueError):
+            whole = all(label == number for label, number in zip(classes, wanted, strict=True))
+        except (TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
             raise DataError(
                 f"classes are non-negative integers, got {list(classes)[:5]}; a dataset or "
                 "SFFAClassifier gives numbers to names"
-            ) from None
+            )
         if not wanted:
             raise DataError("an experience needs at least one class")
-        if min(wanted) < 0:
-            raise DataError(f"classes are non-negative integers, got {min(wanted)}")
+        if min(wanted) < 0 or max(wanted) >= 2**63:
+            wrong = next(label for label in wanted if not 0 <= label < 2**63)
+            raise DataError(f"classes are non-negative integers, got {wrong}")
         if len(set(wanted)) < len(wanted):
             raise DataError(f"a class appears twice in {wanted}")
         if task is not None and task < 0:
@@ -182,7 +187,7 @@ class Learner(nn.Module, ABC):
 
     def columns(self, y: Tensor | Array) -> Tensor:
         """Return the column of each label."""
-        labels = tensor_of(y, self.device).long()
+        labels = whole_numbers(y, self.device)
         if labels.ndim != 1:
             raise DataError(f"expected one label an example, got the shape {tuple(labels.shape)}")
         known = torch.tensor(self.classes, device=self.device)
@@ -203,16 +208,19 @@ class Learner(nn.Module, ABC):
         unknown = [t for t in torch.unique(tasks).tolist() if t not in self.tasks]
         if unknown:
             raise DataError(f"unknown task {unknown[0]}; known tasks: {sorted(self.tasks)}")
+        known = sorted(self.tasks)  # a row for each, as a number of a task may be large
         size = max(len(columns) for columns in self.tasks.values())
-        table = torch.full((max(self.tasks) + 1, size), -1, device=self.device)
-        for key, columns in self.tasks.items():
-            table[key, : len(columns)] = torch.tensor(columns, device=self.device)
-        chosen = table[tasks]
+        table = torch.full((len(known), size), -1, device=self.device)
+        for row, key in enumerate(known):
+            columns = self.tasks[key]
+            table[row, : len(columns)] = torch.tensor(columns, device=self.device)
+        rows = torch.searchsorted(torch.tensor(known, device=self.device), tasks.contiguous())
+        chosen = table[rows]
         return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
 
     def task_of_each(self, batch: int, task: Task) -> Tensor:
         """Return the task of each example."""
-        tasks = tensor_of(task, self.device).reshape(-1)
+        tasks = whole_numbers(task, self.device, "task").reshape(-1)
         if len(tasks) not in (1, batch):
             raise DataError(f"expected one task, or one for each of {batch}, got {len(tasks)}")
         return tasks.expand(batch)
@@ -258,9 +266,12 @@ class Learner(nn.Module, ABC):
     @torch.no_grad()
     def scores(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
         """Return the scores (batch, candidates), columns as in ``classes``, or in the task's."""
+        rows = x if isinstance(x, Tensor) else tensor_of(x, torch.device("cpu"))
+        if not rows.ndim:
+            raise DataError(f"expected examples of {self.inputs} features, got a single number")
         blocks = [
-            self.outputs(x[start : start + BLOCK], part_of(task, start, BLOCK))  # type: ignore[arg-type]
-            for start in range(0, max(len(x), 1), BLOCK)
+            self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
+            for start in range(0, max(len(rows), 1), BLOCK)
         ]
         scores = torch.cat(blocks)
         if bool(scores.isnan().any()):
@@ -315,6 +326,9 @@ class Learner(nn.Module, ABC):
         """Make a learner with parameters as large as a file's; sizes are checked first."""
         raise ModelFileError(f"a {cls.__name__} cannot be read from a file")
 
+    def check_restored(self) -> None:
+        """Refuse classes and tasks of a file that do not go with its tensors."""
+
 
 def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Any:
     """Read a learner back, exactly as it was saved.
@@ -341,12 +355,29 @@ def restored(
     try:
         if header.kind not in KINDS:
             raise ModelFileError(f"it holds a '{header.kind}', known are {sorted(KINDS)}")
+        _check_size(header, own)
         learner = KINDS[header.kind].restore(header.config, header.classes, own)
         learner.tasks = {int(task): columns for task, columns in header.tasks.items()}
         learner.current = header.current
         learner.standardise(own["mean"], own["std"])
         learner.load_state_dict(own)
-    except (SFFAError, RuntimeError, TypeError, KeyError, ValueError, AttributeError) as error:
+        learner.check_restored()
+    except (SFFAError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
         said = " ".join(str(error).split())
         raise ModelFileError(f"{path} does not hold a usable model: {said}") from None
     return learner.to(device)
+
+
+def _check_size(header: storage.Header, tensors: dict[str, Tensor]) -> None:
+    """Refuse a configuration that asks for more weights than the file holds."""
+    inputs, hidden = header.config.get("inputs"), header.config.get("hidden")
+    code = header.config.get("code_size", 0) if header.kind == "network" else None
+    if header.config.get("codes") == "onehot":
+        code = 0
+    if not isinstance(hidden, list) or not all(
+        isinstance(number, int) and number >= 0 for number in (inputs, code or 0, *hidden)
+    ):
+        return  # refused for what it is
+    held = sum(tensor.numel() for tensor in tensors.values())
+    if hidden and count_parameters(inputs or 0, hidden, code) > held:
+        raise ModelFileError(f"its configuration needs more than the {held:,} numbers it holds")

@@ -17,12 +17,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from sffa.core.training_state import said
 from sffa.errors import ModelFileError
 from sffa.files import replacing
 
 FORMAT = 1
 Path_ = str | os.PathLike[str]
-_Natural = Annotated[int, Field(ge=0, strict=True)]
+_Natural = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 
 
 class Header(BaseModel):
@@ -32,7 +33,7 @@ class Header(BaseModel):
     kind: str
     config: dict[str, Any]
     classes: list[_Natural]
-    tasks: dict[Annotated[str, Field(pattern=r"^\d+$")], list[_Natural]]
+    tasks: dict[Annotated[str, Field(pattern=r"^[0-9]{1,18}$")], list[_Natural]]
     current: list[_Natural]
     notes: dict[str, Any] = {}
     trainer: dict[str, Any] | None = None
@@ -44,6 +45,8 @@ class Header(BaseModel):
         columns = [*self.current, *(c for columns in self.tasks.values() for c in columns)]
         if any(column >= len(self.classes) for column in columns):
             raise ValueError("a column lies beyond the classes")
+        if not all(self.tasks.values()):
+            raise ValueError("a task has no classes")
         return self
 
 
@@ -61,7 +64,11 @@ def write(path: Path_, header: dict[str, Any], tensors: dict[str, Tensor]) -> No
 
 def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
     """Read and verify a model file: its header and all its tensors."""
-    if not Path(path).is_file():
+    try:
+        there = Path(path).is_file()
+    except (OSError, ValueError):
+        there = False
+    if not there:
         raise ModelFileError(f"no model file at {path}")
     try:
         with safe_open(path, framework="pt") as file:
@@ -89,9 +96,7 @@ def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
     try:
         return Header(**values), tensors
     except (ValidationError, TypeError) as error:
-        first = str(error).splitlines()[-2:] if isinstance(error, ValidationError) else [str(error)]
-        said = " ".join(" ".join(first).split())
-        raise ModelFileError(f"{path} does not hold a usable model: {said}") from None
+        raise ModelFileError(f"{path} does not hold a usable model: {said(error)}") from None
 
 
 def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

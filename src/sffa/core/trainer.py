@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +14,16 @@ from torch import Tensor
 
 from sffa.core import negatives as negative_labels
 from sffa.core import storage
-from sffa.core.batch import Array, Batch, Clock, Task, join, tensor_of
+from sffa.core.batch import (
+    Array,
+    Batch,
+    Clock,
+    Task,
+    check_finite,
+    join,
+    tensor_of,
+    whole_numbers,
+)
 from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
@@ -22,11 +32,19 @@ from sffa.core.learner import Learner, restored
 from sffa.core.lr_schedule import LR_SCHEDULES, LRSchedule, lr_factor
 from sffa.core.negatives import Negatives
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, DataError, ModelFileError, nearest, warn_renamed
+from sffa.core.training_state import TrainingState, moments_of
+from sffa.errors import (
+    ConfigurationError,
+    DataError,
+    ModelFileError,
+    SFFAError,
+    nearest,
+    warn_renamed,
+)
 from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
-_ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
+LARGEST_BATCH = 2**31 - 1
 Watched = Mapping[str, tuple[Any, Any]]
 
 
@@ -90,7 +108,7 @@ class Trainer:
                 "back-propagation has no negatives and no greedy schedule: "
                 "leave negatives='all' and schedule='online'"
             )
-        if not lr > 0:
+        if not 0 < lr < math.inf:
             raise ConfigurationError(f"lr must be positive, got {lr}")
         if seed < 0:
             raise ConfigurationError(f"seed must not be negative, got {seed}")
@@ -129,6 +147,7 @@ class Trainer:
         extra = hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
+        check_finite(batch.x, " of the batch")
         if self.learner.closed_form:
             return self._observe(batch, clock)
         self.optimizer.zero_grad(set_to_none=True)
@@ -193,7 +212,9 @@ class Trainer:
             raise ConfigurationError(
                 f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
             )
+        batch_size = min(batch_size, LARGEST_BATCH)
         examples = _Arrays(*self._batch(x, y))
+        check_finite(examples.x)
         self._prepare(examples)
         listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]
         layers = self._layers_to_train()
@@ -288,9 +309,14 @@ class Trainer:
         )
 
     def _batch(self, x: Tensor | Array, y: Tensor | Array) -> tuple[Tensor, Tensor]:
-        x, y = tensor_of(x, self.learner.device), tensor_of(y, self.learner.device)
-        if not x.ndim or not y.ndim:
-            raise DataError("examples are (N, features) and labels (N,), got a single number")
+        x, y = tensor_of(x, self.learner.device), whole_numbers(y, self.learner.device)
+        if y.ndim > 1:
+            raise DataError(f"expected one label an example, got the shape {tuple(y.shape)}")
+        if x.ndim < 2 or not y.ndim:
+            raise DataError(
+                f"examples are (N, features) and labels (N,), got the shapes {tuple(x.shape)} and "
+                f"{tuple(y.shape)}"
+            )
         if len(x) != len(y) or not len(x):
             raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
         return x, y
@@ -301,6 +327,11 @@ class Trainer:
         if new:
             self.add_classes(new)
         if self.standardise and not self.learner.standardised and not self.epochs_done:
+            if examples.x[0].numel() != self.learner.inputs:
+                raise DataError(
+                    f"expected examples of {self.learner.inputs} features, got a batch of shape "
+                    f"{tuple(examples.x.shape)}"
+                )
             self.learner.standardise(*scale_of(examples.x.cpu().numpy()))
 
     def _check_growth(self) -> None:
@@ -364,9 +395,9 @@ class Trainer:
         learner = restored(path, header, tensors, device)
         try:
             trainer = cls._restored(learner, header.trainer, tensors)
-        except (ConfigurationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except SFFAError as error:
             raise ModelFileError(
-                f"{path} holds a training state that cannot be used: {error!r}"
+                f"{path} holds a training state that cannot be used: {error}"
             ) from None
         extra = {n.removeprefix("extra."): t for n, t in tensors.items() if n.startswith("extra.")}
         return trainer, header.notes, {n: t.to(device) for n, t in extra.items()}
@@ -375,27 +406,13 @@ class Trainer:
     def _restored(
         cls, learner: Learner, state: dict[str, Any], tensors: dict[str, Tensor]
     ) -> Trainer:
-        trainer = cls(
-            learner,
-            state["lr"],
-            state["negatives"],
-            state["schedule"],
-            state["seed"],
-            lr_schedule=state.get("lr_schedule", "constant"),
-        )
-        layer, done = state["layer"], state["epochs_done"]
-        if not (layer is None or 0 <= layer < learner.depth) or not done >= 0:
-            raise ValueError(f"layer {layer}, {done} epochs")
-        trainer.layer, trainer.epochs_done = layer, int(done)
-        trainer.rng.bit_generator.state = state["rng"]
+        checked = TrainingState.checked(state, learner.depth)
+        given = checked.lr, checked.negatives, checked.schedule, checked.seed
+        trainer = cls(learner, *given, lr_schedule=checked.lr_schedule)
+        trainer.layer, trainer.epochs_done = checked.layer, checked.epochs_done
+        trainer.rng.bit_generator.state = checked.rng.model_dump()
         for name, parameter in learner.named_parameters():
-            moments = {
-                key: tensors[f"adam.{key}.{name}"].to(parameter.device)
-                for key in _ADAM_STATE
-                if f"adam.{key}.{name}" in tensors
-            }
-            if any(m.numel() != 1 and m.shape != parameter.shape for m in moments.values()):
-                raise ValueError(f"moments of {name} of another shape")
+            moments = moments_of(name, parameter, tensors)
             if moments:
                 trainer.optimizer.state[parameter] = moments
         return trainer

@@ -8,6 +8,9 @@ are unsigned: a signed index makes numba test each one for Python's counting fro
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numba import njit, prange
 
@@ -20,7 +23,19 @@ TINY = 1e-12
 UNIT, LITERAL, RMS = 0, 1, 2
 
 
-@njit(cache=True, fastmath=_MATH)
+def _loop(**options: Any) -> Callable[[Any], Any]:
+    """Compile a function and keep the code on disk; where no folder takes it, in memory only."""
+
+    def decorate(function: Any) -> Any:
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # numba found no folder that it can write
+            return njit(**options)(function)
+
+    return decorate
+
+
+@_loop(fastmath=_MATH)
 def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
     """Add ``values @ weight[rows]`` to ``drive``, several rows at a time to spare stores."""
     n = drive.size
@@ -44,7 +59,7 @@ def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
         s += 1
 
 
-@njit(cache=True)
+@_loop()
 def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
     """Bisect for a value that at least k of ``maxima[:blocks]`` reach, and few more."""
     low = maxima[0]
@@ -67,7 +82,7 @@ def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True)
+@_loop()
 def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
     """Reduce ``found`` and ``value`` from ``count`` to the k largest values, in place."""
     if count > 4 * k:  # many near the bound: ties, or an outlier that spoiled the bisection
@@ -96,14 +111,14 @@ def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
         found[place] = found[count]
 
 
-@njit(cache=True)
+@_loop()
 def _scratch(width, blocks):  # type: ignore[no-untyped-def]
     """Return the working memory of `_select` for halves of ``width // 2`` drives."""
     places, values = np.empty(width // 2 + 1, _U), np.empty(width // 2 + 1, _F)
     return np.empty(blocks, _F), np.empty(blocks + 1, _U), places, values
 
 
-@njit(cache=True)
+@_loop()
 def _select(drive, k, blocks, scratch):  # type: ignore[no-untyped-def]
     """Put the places and values of the k largest drives first in the last two of ``scratch``.
 
@@ -145,7 +160,7 @@ def _select(drive, k, blocks, scratch):  # type: ignore[no-untyped-def]
         _keep_largest(found, value, np.int64(count), k)
 
 
-@njit(cache=True)
+@_loop()
 def _activate(drive, relu, norm, neurons, active, latent):  # type: ignore[no-untyped-def]
     """Activate one half's winning drives; write latents and normalised latents, give the energy."""
     energy = _F(0)
@@ -163,7 +178,7 @@ def _activate(drive, relu, norm, neurons, active, latent):  # type: ignore[no-un
     return energy
 
 
-@njit(cache=True)
+@_loop()
 def _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c):  # type: ignore[no-untyped-def]
     """Find and activate the k winners of each half of ``drive``; places are in the whole."""
     place, active, latent, energy = outputs
@@ -178,7 +193,7 @@ def _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c):  # 
         )
 
 
-@njit(cache=True)
+@_loop()
 def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
     """Write the response to no label."""
     place, active, latent, energy = outputs
@@ -188,7 +203,7 @@ def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
     energy[b, c, :] = _F(0)
 
 
-@njit(cache=True, parallel=True)
+@_loop(parallel=True)
 def scan(shared, label, below, weight, candidates, sizes, relu, norm, outputs):  # type: ignore[no-untyped-def]
     """Fill ``outputs``: places, latents and normalised latents (batch, candidates, 2k), energies.
 
@@ -213,7 +228,7 @@ def scan(shared, label, below, weight, candidates, sizes, relu, norm, outputs): 
                 _respond(drive, k, blocks, scratch, relu, norm, width // 2, outputs, b, c)
 
 
-@njit(cache=True, parallel=True)
+@_loop(parallel=True)
 def pack(weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
     """Copy each used label's own block of ``weight`` together: (labels, own rows, own columns)."""
     depth = rows.shape[1]
@@ -225,7 +240,7 @@ def pack(weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
                 packed[y, part % depth, j] = source[columns[y, j]]
 
 
-@njit(cache=True, parallel=True)
+@_loop(parallel=True)
 def scan_gated(  # type: ignore[no-untyped-def]
     shared, label, below, packed, local, own, candidates, sizes, relu, norm, outputs
 ):
@@ -259,7 +274,7 @@ def scan_gated(  # type: ignore[no-untyped-def]
                     place[b, c, s] = own[y, place[b, c, s]]
 
 
-@njit(cache=True, parallel=True)
+@_loop(parallel=True)
 def differentiate(  # type: ignore[no-untyped-def]
     candidates, place, active, relu, grad_energy, grad_activity, grad_drive, grad_shared
 ):
@@ -284,7 +299,7 @@ def differentiate(  # type: ignore[no-untyped-def]
                 grad_shared[b, place[b, c, s]] += g
 
 
-@njit(cache=True)
+@_loop()
 def sort_by(keys, limit):  # type: ignore[no-untyped-def]
     """Sort stably by counting: positions of ``keys`` in order of key, and where each key starts."""
     start = np.zeros(limit + 1, np.int64)
@@ -300,7 +315,7 @@ def sort_by(keys, limit):  # type: ignore[no-untyped-def]
     return order, start
 
 
-@njit(cache=True, parallel=True, fastmath=_MATH)
+@_loop(parallel=True, fastmath=_MATH)
 def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[no-untyped-def]
     """Sum ``scale[i]·grad[i // depth]`` into row r of ``out`` at ``place``, for all i sorted to r.
 
@@ -318,7 +333,7 @@ def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[
                 row[place[e, s]] += factor * grad[e, s]
 
 
-@njit(cache=True, parallel=True, fastmath={"contract"})
+@_loop(parallel=True, fastmath={"contract"})
 def add_quadratic_gradient(grad, curvature, weight, anchor, offset, parts):  # type: ignore[no-untyped-def]
     """Add ``curvature·(weight − anchor) + offset`` to ``grad``, all flat; an empty offset: none."""
     size = grad.size

@@ -60,10 +60,21 @@ class Drawing:
         return [svg, png, csv]
 
 
+def file_stem(name: str) -> str:
+    """Return a name that is one plain file name, whatever a record put into it.
+
+    >>> file_stem("streams-../../x")
+    'streams-------x'
+    """
+    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in name)
+    return plain.encode()[:150].decode(errors="ignore") or "figure"
+
+
 def finish(name: str, title: str, caption: str, figure: Figure, rows: Rows) -> Drawing:
     """Make a drawing of a figure; call it within the style the figure was drawn in."""
     import matplotlib as mpl
 
+    name = file_stem(name)
     title, caption = title.replace(DOLLAR, "$"), caption.replace(DOLLAR, "$")
     stream = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 from sffa import continual
 from sffa.files import write_text
@@ -51,9 +52,11 @@ def write_markdown(
     for drawing in drawings:
         write_text(target.parent / "figures" / f"{drawing.name}.svg", drawing.svg)
     by_hand = ', none of it by hand but "What we make of it" ([findings.md](findings.md))'
-    introduction = _INTRODUCTION.format(command=command, but=by_hand if findings else "")
+    named = " ".join(command.split()).replace("`", "'")
+    introduction = _INTRODUCTION.format(command=named, but=by_hand if findings else "")
     write_text(
-        target, f"# {title}\n\n{introduction}\n{_text(runs, shown, other, findings, drawings)}"
+        target,
+        f"# {_words(title)}\n\n{introduction}\n{_text(runs, shown, other, findings, drawings)}",
     )
     return target
 
@@ -79,7 +82,10 @@ def _text(
         findings.strip() + "\n" if findings else "",
         _variants(other, shown),
         _costs(runs),
-        "\n".join(f"![{d.title}](figures/{d.name}.svg)\n\n{d.caption}\n" for d in drawings),
+        "\n".join(
+            f"![{_words(d.title)}](figures/{quote(d.name)}.svg)\n\n{_words(d.caption)}\n"
+            for d in drawings
+        ),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -195,7 +201,7 @@ def _continual(shown: Sequence[Cell], metric: str) -> str:
             row = [NONE if cell is None else _compared(cell, metric) for cell in cells]
             rows.append([name_of(scenario), name_of(method), *row])
         titles = ["Scenario", "Method", *(_title(algorithm) for algorithm in algorithms)]
-        text += f"### {name_of(dataset)}\n\n{_table(titles, rows)}\n"
+        text += f"### {_words(name_of(dataset))}\n\n{_table(titles, rows)}\n"
     counts = sorted({len(cell.runs) for cell in found.values()})
     return text + (f"Seeds of a cell: {_span(counts)}.\n" if counts else "")
 
@@ -288,4 +294,20 @@ def _plain(found: Summary | None) -> str:
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [titles, ["---"] * len(titles), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Return what stands in a cell of a table as one line that ends no cell."""
+    return _words(text).replace("|", "\\|")
+
+
+def _words(text: object) -> str:
+    """Return text from records as Markdown that is neither HTML nor a link nor a heading.
+
+    Stars stay: the tables write their own bold with them.
+    """
+    line = " ".join(str(text).split())
+    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        line = line.replace(sign, written)
+    return "".join(f"\\{sign}" if sign in "`[]" else sign for sign in line)

@@ -10,6 +10,7 @@ from sffa import continual
 from sffa._version import __version__
 from sffa.data import Dataset, load
 from sffa.environment import describe
+from sffa.extension import code_of
 from sffa.record import Record
 from sffa.study.configuration import parse
 from sffa.study.datasets import own_data
@@ -24,6 +25,8 @@ def execute(values: dict[str, Any]) -> Record:
     data = _dataset(str(values["dataset"]))
     if own_data(str(values["dataset"])):
         environment["data"] = data.checksum
+    if code := code_of(run.values):
+        environment["code"] = code
     if isinstance(run.config, StaticConfig):
         return run_static(run.config, data, environment=environment)
     return continual.run(run.config, data).record(environment)

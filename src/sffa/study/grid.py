@@ -20,6 +20,7 @@ from sffa.study.configuration import Run, parse
 from sffa.study.static import NEGATIVES, StaticConfig
 from sffa.vocabulary import CONTINUAL
 
+MOST_SEEDS = 100_000
 FILTERS = ("dataset", "scenario", "method", "algorithm")
 
 
@@ -189,19 +190,31 @@ def seeds(text: str) -> tuple[int, ...]:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ConfigurationError(f"cannot read seeds '{text}'; write them as 0-9 or 0,1,5")
-        found += range(int(first), int(last or first) + 1)
+        if not _is_seed(first) or (dash and not _is_seed(last)):
+            raise ConfigurationError(
+                f"cannot read seeds '{text[:80]}'; write them as 0-9 or 0,1,5, below 2**63"
+            )
+        span = range(int(first), int(last or first) + 1)
+        if len(span) + len(found) > MOST_SEEDS:
+            raise ConfigurationError(f"'{text[:80]}' are more than {MOST_SEEDS:,} seeds")
+        found += span
     if not found:
         raise ConfigurationError(f"'{text}' holds no seed; write them as 0-9 or 0,1,5")
     return tuple(dict.fromkeys(found))
+
+
+def _is_seed(text: str) -> bool:
+    return text.isdecimal() and len(text) < 20 and int(text) < 2**63
 
 
 def _place(cell: dict[str, Any], name: str, value: Any) -> None:
     """Set a field of a cell; ``network.k`` is the field ``k`` of ``network``."""
     first, dot, rest = name.partition(".")
     if dot:
-        inner = dict(cell.get(first) or {})
+        inner = cell.get(first) or {}
+        if not isinstance(inner, dict):
+            raise ConfigurationError(f"unknown option '{name}': '{first}' has no parts")
+        inner = dict(inner)
         inner[rest] = value
         cell[first] = inner
     elif isinstance(value, dict) and isinstance(cell.get(name), dict):
@@ -213,7 +226,10 @@ def _place(cell: dict[str, Any], name: str, value: Any) -> None:
 def _look(cell: Mapping[str, Any], name: str) -> Any:
     """Return a field of a cell; ``network.k`` is the field ``k`` of ``network``."""
     first, dot, rest = name.partition(".")
-    return (cell.get(first) or {}).get(rest) if dot else cell.get(name)
+    if not dot:
+        return cell.get(name)
+    inner = cell.get(first)
+    return inner.get(rest) if isinstance(inner, dict) else None
 
 
 def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]:

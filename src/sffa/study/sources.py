@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sffa.errors import DataError
+from sffa.files import reading
 from sffa.record import Record
 from sffa.study.store.csv_file import import_csv
 from sffa.study.store.store import Store
@@ -28,7 +29,7 @@ def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Record]:
     """
     places = [Path(path) for path in paths]
     for place in places:
-        if not place.exists():
+        if not _exists(place):
             raise DataError(
                 f"no records at {place}; expected a store, a .csv, .json or .jsonl file, or a "
                 "folder"
@@ -41,6 +42,13 @@ def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Record]:
         named = " or ".join(str(place) for place in places or DEFAULTS)
         raise DataError(f"nothing to report: no records in {named}")
     return found
+
+
+def _exists(place: Path) -> bool:
+    try:
+        return place.exists()
+    except (OSError, ValueError):  # no path at all: too long, or with a zero byte
+        return False
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
@@ -72,15 +80,17 @@ def _of_folder(folder: Path) -> list[Record]:
 
 def _of_a_study(file: Path) -> bool:
     """Whether the first columns are those that every version of a study's CSV has."""
+    if not file.is_file():
+        return False
     with file.open(encoding="utf-8", errors="replace") as stream:
-        return stream.readline().startswith("dataset,scenario,method,algorithm,seed,acc,fgt,fwt")
+        return stream.readline(200).startswith("dataset,scenario,method,algorithm,seed,acc,fgt,fwt")
 
 
 def _objects(file: Path) -> _Objects:
     """Read what ``--json`` prints: a record, or a list of them."""
     try:
         content = json.loads(_text(file))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{file} is not JSON: {error}") from None
     records = content if isinstance(content, list) else [content]
     return [record for record in records if isinstance(record, dict)]
@@ -98,7 +108,7 @@ def _lines(file: Path) -> _Objects:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{file}, line {number}: not JSON: {error}") from None
         if not isinstance(record, dict):
             raise DataError(f"{file}, line {number}: expected an object, got {line[:40]!r}")
@@ -108,6 +118,7 @@ def _lines(file: Path) -> _Objects:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with reading(file) as stream:
+            return stream.read().decode()
+    except UnicodeDecodeError as error:
         raise DataError(f"cannot read {file}: {error}") from None

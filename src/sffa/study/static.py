@@ -16,9 +16,11 @@ import torch
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make
+from sffa.core.budget import check_memory
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import check, completed, is_network
+from sffa.core.trainer import LARGEST_BATCH
 from sffa.data import Dataset, load
 from sffa.environment import describe
 from sffa.extension import is_reference
@@ -35,8 +37,8 @@ class StaticConfig(Strict):
     scenario: Literal["static"] = "static"
     algorithm: str = "sffa"
     seed: Seed = Field(default=0, description="of weights, order, negatives and held-out set")
-    epochs: int = Field(default=100, ge=1, description="for each layer, if greedy")
-    batch_size: int = Field(default=512, ge=1)
+    epochs: int = Field(default=100, ge=1, lt=2**31, description="for each layer, if greedy")
+    batch_size: int = Field(default=512, ge=1, le=LARGEST_BATCH)
     lr: float = Field(default=1e-4, gt=0)
     negatives: Literal["uniform", "hard", "all", "none"] = Field(
         default="uniform", description="none for back-propagation, and only for it"
@@ -154,6 +156,8 @@ def make_trainer(
 ) -> Trainer:
     """Make the learner of a configuration, and its trainer."""
     network = is_network(config.algorithm)
+    code = config.network.get("code_size", 100) if network else None
+    check_memory(data.features, config.hidden, code)
     backend: dict[str, Any] = {"backend": config.backend} if network else {}
     learner = make(
         config.algorithm,

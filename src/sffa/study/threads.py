@@ -34,12 +34,20 @@ def layout(workers: int | None = None, threads: int | None = None, available: in
     for name, value in (("workers", workers), ("threads", threads)):
         if value is not None and value < 1:
             raise StudyError(f"{name} must be at least 1, got {value}")
+        check_threads(value or 1, name)
     available = available or cores()
     if workers is None:
         workers = max(1, available // (threads or 1))
     if threads is None:
         threads = max(1, available // workers)
     return Layout(workers, threads)
+
+
+def check_threads(count: int, name: str = "threads") -> None:
+    """Refuse more threads, or workers, than any machine has use for."""
+    most = max(256, 8 * cores())
+    if count > most:
+        raise StudyError(f"{name} must be at most {most} here, got {str(count)[:40]}")
 
 
 def variables(threads: int) -> dict[str, str]:

@@ -54,8 +54,12 @@ def from_cells(cells: Mapping[str, Value]) -> Record:
 
 def upgraded_cells(cells: Mapping[str, Value]) -> dict[str, Value]:
     """Return the flat form, of a finished run or not, with its configuration and key of today."""
-    config = json.loads(str(cells["config"]))
-    if config_hash(config) != cells["config_hash"]:
+    try:
+        config = json.loads(str(cells["config"]))
+        matches = config_hash(config) == cells["config_hash"]
+    except (ValueError, AttributeError, RecursionError):
+        matches = False
+    if not matches:
         raise DataError("a configuration does not match its hash")
     config = present_config(config)
     config_key: dict[str, Value] = {"config_hash": config_hash(config), "schema": SCHEMA}
@@ -93,7 +97,7 @@ def _present(text: str) -> str | None:
         if config["scenario"] == "static" and config["algorithm"] == "ffa":
             config["network"].setdefault("scale", "mean")  # what it was before records said it
         values = parse({**config, "seed": 0}).values
-    except (SFFAError, AttributeError, TypeError):
+    except (SFFAError, AttributeError, TypeError, KeyError, ValueError, RecursionError):
         return None
     del values["seed"]
     return canonical(values)

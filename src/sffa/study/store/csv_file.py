@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Iterable
 
-from sffa.files import write_text
+from sffa.files import reading, write_text
 from sffa.record import COLUMNS, INTEGERS, REALS, SCHEMA, Record, Value
 from sffa.study.errors import StudyError
 from sffa.study.upgrade import READABLE, from_cells, present_columns
@@ -37,7 +37,10 @@ def import_csv(path: str | os.PathLike[str]) -> list[Record]:
     """Read records that `export_csv` wrote; all of them, or an error that names the line."""
     csv.field_size_limit(_LONGEST)
     try:
-        with open(path, encoding="utf-8", newline="") as stream:
+        with (
+            reading(path, StudyError) as file,
+            io.TextIOWrapper(file, encoding="utf-8", newline="") as stream,
+        ):
             reader = csv.DictReader(stream)
             _check_header(path, list(reader.fieldnames or []))
             return [_record(path, reader.line_num, row) for row in reader]
@@ -59,17 +62,20 @@ def _check_header(path: str | os.PathLike[str], names: list[str]) -> None:
 def _record(path: str | os.PathLike[str], line: int, row: dict[str, str]) -> Record:
     if row["schema"] not in map(str, READABLE):
         raise StudyError(
-            f"{path}, line {line}: format {row['schema'] or '?'} (written by sffa "
-            f"{row['version'] or '?'}), this version reads format {SCHEMA}; use that version of "
+            f"{path}, line {line}: format {str(row['schema'] or '?')[:20]} (written by sffa "
+            f"{str(row['version'] or '?')[:20]}), this version reads format {SCHEMA}; use that version of "
             "sffa, or run the study again"
         )
     try:
         if row["status"] not in ("done", "failed"):
-            raise ValueError(f"status '{row['status']}'")
+            raise ValueError(f"status '{str(row['status'])[:20]}'")
         texts = present_columns(row)
-        return from_cells({name: _read(name, texts[name]) for name in COLUMNS})
-    except (ValueError, TypeError) as error:
-        raise StudyError(f"{path}, line {line}: not a record: {error}") from error
+        record = from_cells({name: _read(name, texts[name]) for name in COLUMNS})
+        record.cells()  # whatever could not be written again is no record
+        return record
+    except (ValueError, TypeError, RecursionError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise StudyError(f"{path}, line {line}: not a record: {said}") from error
 
 
 def _written(value: Value) -> str:

@@ -10,16 +10,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sffa.errors import DataError
+from sffa.files import reading
 from sffa.study.errors import StoreError
 from sffa.study.store import migrate
-from sffa.study.store.schema import APPLICATION_ID, TABLES, VERSION, columns_of, digest
+from sffa.study.store.inspection import Unusable, inspect
+from sffa.study.store.schema import APPLICATION_ID, TABLES, VERSION
 from sffa.study.upgrade import READABLE
 
 _PATIENCE = 60.0
-
-
-class Unusable(Exception):
-    """A file that must be set aside, and why."""
+_MAGIC = b"SQLite format 3\0"
+_ID_AT = 68
+# What SQLite says when the way is barred, rather than the file damaged.
+_BARRED = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
 
 
 @contextlib.contextmanager
@@ -45,6 +57,31 @@ def _remedy(error: Exception, path: Path) -> str:
     if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a data" in text):
         return f"it is damaged ({text}); start again and what can be read will be saved"
     return text
+
+
+def check_foreign(path: Path, *, make: bool) -> None:
+    """Refuse what is no store by its first bytes, before SQLite or anybody else touches it.
+
+    A store has SQLite's magic, or our mark if the magic is damaged; a young one has no mark yet.
+    An absent or empty file becomes a store if ``make`` says so.
+    """
+    if not os.path.lexists(path) or (path.is_symlink() and not path.exists()):
+        if make:
+            return
+        raise StoreError(f"there is no store at {path}")
+    try:
+        with reading(path, StoreError) as file:
+            head = file.read(_ID_AT + 4)
+    except StoreError as error:
+        raise StoreError(f"{error}; name another with --store") from None
+    if not head and make:
+        return
+    mark = int.from_bytes(head[_ID_AT:], "big")
+    if head.startswith(_MAGIC) and mark not in (0, APPLICATION_ID):
+        raise StoreError(f"{path} is an SQLite file of another program; name another with --store")
+    if not head.startswith(_MAGIC) and (len(head) < _ID_AT + 4 or mark != APPLICATION_ID):
+        what = "is empty" if not head else "is no store of sffa"
+        raise StoreError(f"{path} {what}; it was left as it is, name another with --store")
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -101,7 +138,8 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
                 return _up_to_date(db)
         except BaseException as error:
             db.close()
-            barred = isinstance(error.__cause__, sqlite3.OperationalError)
+            cause = error.__cause__
+            barred = isinstance(cause, sqlite3.DatabaseError) and _bars(cause, path)
             if not barred or way is ways[-1]:
                 raise
     raise AssertionError("the last way returns or raises")
@@ -130,19 +168,6 @@ def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
             db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
-
-
-def inspect(db: sqlite3.Connection) -> None:
-    """Check the file's structure and the checksum of every finished row."""
-    verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if verdict != "ok":
-        raise Unusable(str(verdict).splitlines()[-1])
-    columns = ", ".join(columns_of(_version(db)))
-    for *values, kept in db.execute(
-        f"SELECT {columns}, digest FROM runs WHERE status IN ('done', 'failed')"
-    ):
-        if digest(values) != kept:
-            raise Unusable("a record does not match its checksum")
 
 
 def _identify(db: sqlite3.Connection, path: Path) -> bool:
@@ -175,10 +200,19 @@ def _unusable(path: Path) -> Iterator[None]:
     except DataError as error:
         raise Unusable(str(error)) from error
     except sqlite3.DatabaseError as error:
-        harmless = isinstance(error, sqlite3.OperationalError) and "no such" not in str(error)
-        if harmless or not os.access(path, os.R_OK):
+        if _bars(error, path):
             raise
         raise Unusable(str(error)) from error
+
+
+def _bars(error: sqlite3.DatabaseError, path: Path) -> bool:
+    """Whether an error bars the way to a file that may be sound."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if not os.access(path, os.R_OK):
+        return True
+    if code == sqlite3.SQLITE_READONLY:  # a damaged header can say so too
+        return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    return code in _BARRED
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:

@@ -14,14 +14,17 @@ from types import TracebackType
 from typing import Any, Self
 
 from sffa.environment import describe
+from sffa.errors import DataError
 from sffa.record import COLUMNS, Key, Record
 from sffa.study.configuration import Run
 from sffa.study.errors import StoreError
 from sffa.study.store import recovery
+from sffa.study.store.leases import Leases
 from sffa.study.store.owner import is_gone
 from sffa.study.store.schema import digest
 from sffa.study.store.sqlite_file import (
     Unusable,
+    check_foreign,
     connect,
     connect_readonly,
     transaction,
@@ -41,16 +44,23 @@ class Store:
     Parameters
     ----------
     path
-        The file; it is made if absent. One of an earlier format is brought up to date
-        in its place. One that is damaged, or of a later format, is renamed
-        beside its place, what can be read is copied into a new one, and ``notice`` says so.
+        The file; it is made if absent or empty. One of an earlier format is brought up to date
+        in its place. A store that is damaged, or of a later format, is renamed
+        beside its place, what can be read is copied into a new one, and ``notice`` says so. A
+        file that is no store is refused and left as it is.
     readonly
         Only read: nothing is made, moved or written.
+    make
+        Whether an absent or empty file becomes a store.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, readonly: bool = False, make: bool = True
+    ) -> None:
         self.path = Path(path)
         self.notice: str | None = None
+        self._leases = Leases()
+        check_foreign(self.path, make=make and not readonly)
         self._db = self._read() if readonly else self._open()
 
     def _read(self) -> sqlite3.Connection:
@@ -71,7 +81,7 @@ class Store:
             try:
                 return connect(self.path)
             except Unusable as reason:
-                aside = recovery.set_aside(self.path)
+                aside = recovery.set_aside(Path(os.path.realpath(self.path)))
                 saved = recovery.readable(aside)
                 self._db = connect(self.path)
                 self.add(saved)
@@ -102,7 +112,7 @@ class Store:
         """Take the first run that nobody has done, failed or holds, and return it.
 
         A claim whose lease is over, or whose owner is a process of this machine that is gone, is
-        free again.
+        free again. Whether a lease is over does not hang on the wall clock alone; see `Leases`.
         """
         with self._write() as db:
             held = {
@@ -111,14 +121,17 @@ class Store:
                     "SELECT config_hash, seed, status, owner, lease FROM runs"
                 )
             }
-            now = time.time()
             for run in runs:
                 status, holder, until = held.get(run.key, ("waiting", None, None))
-                if status == "running" and (until < now or is_gone(holder)):
+                if status == "running" and (
+                    is_gone(holder) or self._leases.is_over(run.key, until, lease)
+                ):
                     self._note(db, run.key, "abandoned", holder)
                     status = "waiting"
                 if status == "waiting":
-                    self._take(db, run, owner, now + lease)
+                    until = time.time() + lease
+                    self._take(db, run, owner, until)
+                    self._leases.note(run.key, until, lease)
                     return run
         return None
 
@@ -137,8 +150,12 @@ class Store:
 
     def renew(self, owner: str, lease: float = LEASE) -> int:
         """Put off the end of all leases of an owner; return how many it still holds."""
+        until = time.time() + lease
         with self._write() as db:
-            return db.execute(RENEW, (time.time() + lease, owner)).rowcount
+            held = db.execute("SELECT config_hash, seed FROM runs WHERE owner = ?", (owner,))
+            for key in held.fetchall():
+                self._leases.note(Key(*key), until, lease)
+            return db.execute(RENEW, (until, owner)).rowcount
 
     def finish(self, run: Run, owner: str, record: Record) -> bool:
         """Keep the record of a claimed run; False if the claim was lost to another meanwhile."""
@@ -259,7 +276,10 @@ class Store:
                 f"SELECT {', '.join(COLUMNS)} FROM runs WHERE {_OVER} "
                 "ORDER BY dataset, scenario, method, algorithm, config_hash, seed"
             ).fetchall()
-        found = [Record.from_cells(dict(zip(COLUMNS, row, strict=True))) for row in rows]
+        try:
+            found = [Record.from_cells(dict(zip(COLUMNS, row, strict=True))) for row in rows]
+        except DataError as error:
+            raise StoreError(f"a record of the store {self.path} cannot be read: {error}") from None
         if runs is None:
             return found
         wanted = {run.key for run in runs}
