@@ -179,6 +179,10 @@ class Record:
             if name not in flat:
                 value = getattr(self, name)
                 flat[name] = number(value) if name in REALS else value
+        try:
+            "".join(value for value in flat.values() if isinstance(value, str)).encode()
+        except UnicodeEncodeError:
+            raise DataError(f"the record of {self!s:.80} holds text that is no Unicode") from None
         return {name: flat[name] for name in COLUMNS}
 
     @classmethod
