@@ -70,7 +70,7 @@ def test_damaged_data_is_refused_in_one_line_or_read(name: str):
     counts = fuzz(name, range(60), seed=1)
     assert counts.findings == []
     assert counts.cases == 60
-    assert counts.refused > 10
+    assert counts.refused > (0 if name == "store" else 10)  # a store is mended, not refused
 
 
 @pytest.mark.parametrize("name", ["idx", "npz", "archives"])
