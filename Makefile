@@ -18,7 +18,10 @@ DOCS := $(VENV)/.stamp-docs-$(KEY)
 LOCK := $(if $(shell command -v flock),flock Makefile)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test test-all test-matrix check format bench docs clean
+.PHONY: help venv install demo test test-all test-matrix fuzz check format bench docs clean
+
+# Seconds that make fuzz takes for each surface; FUZZ takes further options of python -m fuzz.
+SECONDS ?= 60
 
 # Tests run beside one another, as many as there are cores, at most eight.
 TEST_WORKERS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); [ "$$n" -le 8 ] && echo "$$n" || echo 8)
@@ -28,6 +31,7 @@ help:
 	@echo 'make test     tests and doctests; SLOW=1 with those that take minutes'
 	@echo 'make test-all the same as make test SLOW=1'
 	@echo 'make test-matrix  the tests as on other machines; FAST=1 for some of them, OUT=file for the table'
+	@echo 'make fuzz     damaged and hostile input for everything that reads; SECONDS=60 for each surface'
 	@echo 'make check    formatting, lint, types, import contracts'
 	@echo 'make format   format and fix what ruff can fix'
 	@echo 'make bench    speed and memory'
@@ -54,6 +58,10 @@ test-all:
 
 test-matrix: $(DEV)
 	@$(PY) tools/test_matrix.py --workers $(TEST_WORKERS) $(if $(FAST),--fast) $(if $(OUT),--out '$(OUT)') $(MATRIX)
+
+fuzz: $(DEV)
+	@$(PY) -m fuzz --cases 1000000 --seconds $(SECONDS) $(FUZZ)
+	@$(PY) -m fuzz.faults
 
 check: $(DEV)
 	$(VENV)/bin/ruff format --check .

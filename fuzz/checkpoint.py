@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -41,10 +42,8 @@ def _config(method: str) -> ContinualConfig:
 def _sound(method: str) -> tuple[Any, Any, bytes]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "c.safetensors"
-        try:
+        with contextlib.suppress(Stopped):
             run(_config(method), _data(), checkpoint=path, callbacks=[_Stop()])
-        except Stopped:
-            pass
         header, tensors = storage.read(path)
         return header.model_dump(), tensors, path.read_bytes()
 

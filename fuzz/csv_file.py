@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from functools import cache
 from pathlib import Path
@@ -64,10 +65,8 @@ def make(rng: Random, folder: Path) -> Path:
         name = rng.choice(list(row))
         row[name] = cell(rng, row[name])
     for row in rows:
-        try:
+        with contextlib.suppress(ValueError, AttributeError, RecursionError):
             row["config_hash"] = config_hash(json.loads(row["config"]))
-        except (ValueError, AttributeError, RecursionError):
-            pass
     with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as stream:
         try:
             writer = csv.DictWriter(stream, list(rows[0]))

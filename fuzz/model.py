@@ -1,4 +1,4 @@
-"""Model files with trainers: damaged bytes, and changed headers and tensors with a right checksum."""
+"""Model files: damaged bytes, and changed headers and tensors with a checksum that fits."""
 
 from __future__ import annotations
 

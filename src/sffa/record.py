@@ -179,6 +179,10 @@ class Record:
             if name not in flat:
                 value = getattr(self, name)
                 flat[name] = number(value) if name in REALS else value
+        try:
+            "".join(value for value in flat.values() if isinstance(value, str)).encode()
+        except UnicodeEncodeError:
+            raise DataError(f"the record of {self!s:.80} holds text that is no Unicode") from None
         return {name: flat[name] for name in COLUMNS}
 
     @classmethod
@@ -201,7 +205,7 @@ class Record:
         }
         details = {n: value for n, value in read.items() if value is not None}
         merged = {**{n: details[n] for n in DETAILS if n in details}, **extra["details"]}
-        about = {"config": config, "environment": environment or {}}
+        about: dict[str, Any] = {"config": config, "environment": environment or {}}
         record = cls(metrics=metrics, details=merged, **plain, **about)
         try:
             known = record.config_hash
@@ -225,14 +229,12 @@ def _parsed(name: str, cell: Value) -> Any:
 def _sections(extra: Any) -> dict[str, dict[str, Any]]:
     """Return the further metrics and details, each a mapping by name."""
     given = {} if extra is None else extra
-    parts = [given.get(name, {}) for name in ("metrics", "details")] if _is_object(given) else [0]
-    if not all(map(_is_object, parts)):
+    parts: list[Any] = [None]
+    if isinstance(given, dict):
+        parts = [given.get(name, {}) for name in ("metrics", "details")]
+    if not all(isinstance(part, dict) for part in parts):
         raise DataError("its extra is not of metrics and details")
     return dict(zip(("metrics", "details"), parts, strict=True))
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _is_seed(value: Any) -> bool:

@@ -119,6 +119,13 @@ def test_json_that_is_no_record_is_read_or_refused_in_one_line(sffa: Run, conten
     assert done.err.count("\n") == 1
 
 
+def test_half_a_letter_in_a_record_is_one_line(sffa: Run) -> None:
+    Path("r.json").write_text('{"scenario": "class", "config": {"x": "\\ud800"}, "metrics": {}}')
+    done = sffa("report", "r.json", "--out", "r.html")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "r.json is not JSON" in done.err
+
+
 def test_records_of_odd_types_are_shown_as_far_as_they_make_sense(sffa: Run) -> None:
     odd = {"seed": 2**70, "attempts": 1e300, "metrics": {"acc": 2**2000}, "config": 3}
     Path("r.json").write_text(json.dumps([{"scenario": "static", **odd}]))

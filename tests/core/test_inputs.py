@@ -1,4 +1,4 @@
-"""What is handed to a trainer or a network: refused in one line before a weight changes, or used."""
+"""What is handed to a trainer or a network: used, or refused in one line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_value_that_is_not_finite_is_named_before_any_weight_changes(wrong: fl
     x[2, 1] = wrong
     with pytest.raises(DataError, match="example 2 of the batch has a value that is not finite"):
         trainer.step(x, LABELS)
-    with pytest.raises(DataError, match="^example 2 has a value that is not finite"):
+    with pytest.raises(DataError, match=r"^example 2 has a value that is not finite"):
         trainer.fit(x, LABELS, epochs=1, batch_size=2)
     after = trainer.learner.state_dict()
     assert all(torch.equal(after[name], value) for name, value in before.items())

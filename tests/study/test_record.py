@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.study.conftest import result_of, tiny
 
+from sffa.errors import DataError
 from sffa.record import COLUMNS
 from sffa.study import Record, StudyError, export_csv, import_csv
 
@@ -109,3 +110,9 @@ def test_an_export_removes_what_a_killed_one_left_long_ago(tmp_path: Path) -> No
     export_csv(tmp_path / "r.csv", [made()])
     assert not left.exists()
     assert fresh.exists()
+
+
+def test_text_that_is_no_unicode_is_one_line() -> None:
+    record = result_of(tiny(), error="half a \ud800 letter", status="failed")
+    with pytest.raises(DataError, match="holds text that is no Unicode"):
+        record.cells()

@@ -51,6 +51,15 @@ _DEFAULT_STORE = "runs/STUDY.sqlite"
 _SET = "name=value, or name=value,value to sweep; repeatable."
 _STUDY = "rq1, rq2, ours, remember, all, quick, or a .toml file."
 Only = Annotated[str | None, typer.Option(help="Only these, by commas.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say how many runs and how long; run nothing.")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
+]
+AllowImports = Annotated[
+    bool, typer.Option("--allow-imports", help="Let a .toml file import classes of yours.")
+]
 
 
 def reproduce(
@@ -72,12 +81,8 @@ def reproduce(
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of a run.", show_default="1")] = None,
     address: Annotated[str | None, typer.Option(help="Of a running Ray cluster.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many runs and how long; run nothing.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try runs again that failed before.")
-    ] = False,
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
     export: Annotated[
         Path | None, typer.Option(help="Write the records as CSV; a folder for several studies.")
     ] = None,
@@ -91,9 +96,7 @@ def reproduce(
     out: Annotated[
         list[Path] | None, typer.Option(help="Write the comparison as .csv or .md; repeatable.")
     ] = None,
-    allow_imports: Annotated[
-        bool, typer.Option("--allow-imports", help="Let a .toml file import classes of yours.")
-    ] = False,
+    allow_imports: AllowImports = False,
     data_dir: DataDir = None,
 ) -> None:
     """Run what is missing of a study; stop and start it as you like."""

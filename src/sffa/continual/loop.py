@@ -124,8 +124,9 @@ class ContinualRun:
         self.strategy.join_run(config.seed, config.batch_size)
         self.state = RunState()
         self.result = Result(config, stream.chances)
-        self.identity = {"config": config.model_dump(mode="json"), "data": stream.fingerprint}
-        self.identity["code"] = code_of(self.identity["config"])
+        values = config.model_dump(mode="json")
+        self.identity: dict[str, Any] = {"config": values, "data": stream.fingerprint}
+        self.identity["code"] = code_of(values)
         views = [self._view(experience) for experience in stream]
         self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
         if learner is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -79,9 +79,9 @@ def tensor_of(values: Tensor | Array | int | None, device: torch.device) -> Tens
 
     A data frame of numbers is an array of numbers; one with text or dates in it is refused.
     """
-    given = values
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+    given: Any = values
+    if hasattr(given, "to_numpy"):
+        values = given.to_numpy()
     if isinstance(values, np.ndarray) and (
         not values.flags.writeable or any(stride < 0 for stride in values.strides)
     ):

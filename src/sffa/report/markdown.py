@@ -308,6 +308,6 @@ def _words(text: object) -> str:
     Stars stay: the tables write their own bold with them.
     """
     line = " ".join(str(text).split())
-    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        line = line.replace(sign, written)
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        line = line.replace(sign, entity)
     return "".join(f"\\{sign}" if sign in "`[]" else sign for sign in line)

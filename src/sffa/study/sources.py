@@ -89,7 +89,7 @@ def _of_a_study(file: Path) -> bool:
 def _objects(file: Path) -> _Objects:
     """Read what ``--json`` prints: a record, or a list of them."""
     try:
-        content = json.loads(_text(file))
+        content = _loaded(_text(file))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{file} is not JSON: {error}") from None
     records = content if isinstance(content, list) else [content]
@@ -107,13 +107,21 @@ def _lines(file: Path) -> _Objects:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = _loaded(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{file}, line {number}: not JSON: {error}") from None
         if not isinstance(record, dict):
             raise DataError(f"{file}, line {number}: expected an object, got {line[:40]!r}")
         records.append(record)
     return records
+
+
+def _loaded(text: str) -> Any:
+    """Read JSON; an escape for half a letter, which no file can hold, is a ``ValueError``."""
+    value = json.loads(text)
+    if "\\ud" in text.lower():
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _text(file: Path) -> str:

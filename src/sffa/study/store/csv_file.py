@@ -63,8 +63,8 @@ def _record(path: str | os.PathLike[str], line: int, row: dict[str, str]) -> Rec
     if row["schema"] not in map(str, READABLE):
         raise StudyError(
             f"{path}, line {line}: format {str(row['schema'] or '?')[:20]} (written by sffa "
-            f"{str(row['version'] or '?')[:20]}), this version reads format {SCHEMA}; use that version of "
-            "sffa, or run the study again"
+            f"{str(row['version'] or '?')[:20]}), this version reads format {SCHEMA}; use that "
+            "version of sffa, or run the study again"
         )
     try:
         if row["status"] not in ("done", "failed"):

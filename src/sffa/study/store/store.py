@@ -19,11 +19,11 @@ from sffa.record import COLUMNS, Key, Record
 from sffa.study.configuration import Run
 from sffa.study.errors import StoreError
 from sffa.study.store import recovery
+from sffa.study.store.inspection import Unusable
 from sffa.study.store.leases import Leases
 from sffa.study.store.owner import is_gone
 from sffa.study.store.schema import digest
 from sffa.study.store.sqlite_file import (
-    Unusable,
     check_foreign,
     connect,
     connect_readonly,
