@@ -15,7 +15,7 @@ from sffa.core import storage
 NINES = "9" * 30
 TRAIN = ("train", "--epochs", "1", "--hidden", "40", "--set", "k=5")
 QUICK = ("reproduce", "quick", "--dry-run")
-STREAM = ("continual", "--dataset", "digits")
+STREAM = ("continual", "--dataset", "digits", "--quiet")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.result import Result
-from sffa.continual.strategies.base import Strategy
+from sffa.continual.strategies.base import Combined, Strategy
 from sffa.core import Trainer
 from sffa.core.training_state import said
 from sffa.errors import ConfigurationError, ModelFileError
@@ -124,7 +124,7 @@ class _Notes(BaseModel):
 def _check_state(path: Path, strategy: Strategy, trainer: Trainer) -> None:
     """Refuse a strategy's tensors that do not go with the weights they stand beside."""
     shapes = {name: p.shape for name, p in trainer.learner.named_parameters()}
-    for part in getattr(strategy, "parts", [strategy]):
+    for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:
         for kind, tensors in part.parameter_state.items():
             for name, tensor in tensors.items():
                 if tensor.shape != shapes.get(name):

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from sffa.core.batch import Array, Task, tensor_of
+from sffa.core.batch import Array, Task
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.growth import Growth
 from sffa.core.learner import Learner
@@ -80,8 +80,10 @@ class ClosedForm(Learner):
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Return the share of wrong predictions, which has no gradient."""
-        labels = tensor_of(y, self.device)
-        return (torch.as_tensor(self.predict(x, task)) != labels).float().mean()
+        column = self.columns(y)
+        candidates = self.candidates(len(column), task)
+        best = self.outputs(x, task).argmax(dim=1, keepdim=True)
+        return (candidates.gather(1, best).squeeze(1) != column).float().mean()
 
     def grow(self, classes: list[int], task: int | None) -> list[Growth]:
         """See `Learner.grow`: empty sums for the classes; there are no parameters."""
