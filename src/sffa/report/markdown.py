@@ -16,8 +16,9 @@ from sffa.report import figures as draw
 from sffa.report.cells import Cell, cells
 from sffa.report.claims import claims
 from sffa.report.drawing import Drawing
+from sffa.report.kept import Kept, kept
 from sffa.report.tables import NONE, written
-from sffa.study.compare import Summary
+from sffa.study.compare import Summary, summarise
 from sffa.study.estimate import duration
 from sffa.study.grid import Study
 from sffa.study.paper import published
@@ -47,17 +48,20 @@ def write_markdown(
     """
     target = Path(path)
     runs = list(records)
-    shown, other = _sorted_out([cell for cell in cells(runs) if cell.runs])
+    groups = [cell for cell in cells(runs) if cell.runs]
+    past = kept(groups)
+    remembered = {id(each.cell) for each in past}
+    shown, other = _sorted_out(groups)
+    other = [cell for cell in other if id(cell) not in remembered]
     drawings = _drawings([replace(cell, variant="") for cell in shown])
+    drawings += [drawing for drawing in [draw.kept_figure(past)] if drawing is not None]
     for drawing in drawings:
         write_text(target.parent / "figures" / f"{drawing.name}.svg", drawing.svg)
     by_hand = ', none of it by hand but "What we make of it" ([findings.md](findings.md))'
     named = " ".join(command.split()).replace("`", "'")
     introduction = _INTRODUCTION.format(command=named, but=by_hand if findings else "")
-    write_text(
-        target,
-        f"# {_words(title)}\n\n{introduction}\n{_text(runs, shown, other, findings, drawings)}",
-    )
+    text = _text(runs, shown, other, past, findings, drawings)
+    write_text(target, f"# {_words(title)}\n\n{introduction}\n{text}")
     return target
 
 
@@ -71,6 +75,7 @@ def _text(
     runs: Sequence[Record],
     shown: Sequence[Cell],
     other: Sequence[Cell],
+    past: Sequence[Kept],
     findings: str,
     drawings: Sequence[Drawing],
 ) -> str:
@@ -79,6 +84,7 @@ def _text(
         _agreement(shown),
         *(_continual(shown, metric) for metric in ("acc", "fgt", "fwt")),
         _claims(shown),
+        _kept(past),
         findings.strip() + "\n" if findings else "",
         _variants(other, shown),
         _costs(runs),
@@ -88,6 +94,37 @@ def _text(
         ),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _kept(past: Sequence[Kept]) -> str:
+    """Return Class IL by what is kept of the past, and how each differs from the best (paired)."""
+    if not past:
+        return ""
+    rows = []
+    best: dict[str, Kept] = {}
+    for each in past:
+        cell = each.cell
+        top = best.setdefault(cell.dataset, each)
+        names = [name_of(part) for part in (cell.dataset, cell.method, cell.algorithm)]
+        numbers = [_plain(each.accuracy), _plain(each.forgetting), f"{each.megabytes:.2f}"]
+        seconds = f"{each.seconds:.0f}"
+        rows.append([*names, str(len(cell.runs)), *numbers, seconds, _paired(cell, top.cell)])
+    titles = ["Dataset", "Method", "Algorithm", "Seeds", "Accuracy", "Forgetting"]
+    titles += ["Kept, MB", "Seconds", "Less than the best, paired"]
+    return (
+        "## Class IL by what is kept of the past\n\nExamples (replay, DER++), statistics "
+        "(gaussian, ridge, SLDA) or nothing, after the paper's protocol. Of ridge and SLDA, what "
+        "is kept is the learner. The last column is the mean difference over common seeds with "
+        "its standard error. Seconds by the clock, on a machine that did other work too.\n\n"
+        + _table(titles, rows)
+    )
+
+
+def _paired(cell: Cell, best: Cell) -> str:
+    """Return the mean difference from another cell over common seeds."""
+    theirs = {run.seed: run.metrics["acc"] for run in best.runs}
+    common = [theirs[r.seed] - r.metrics["acc"] for r in cell.runs if r.seed in theirs]
+    return NONE if cell is best or not common else _plain(summarise(common))
 
 
 def _sorted_out(groups: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:

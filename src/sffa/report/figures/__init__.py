@@ -4,6 +4,7 @@ from sffa.report.figures.active_neurons import sparsity
 from sffa.report.figures.against_paper import agreement
 from sffa.report.figures.diagram import models
 from sffa.report.figures.foreign import ood
+from sffa.report.figures.kept import kept_figure
 from sffa.report.figures.loss import stability
 from sffa.report.figures.memory import memory
 from sffa.report.figures.neurons import specialisation, usage
@@ -18,6 +19,7 @@ __all__ = [
     "agreement",
     "calibration",
     "dynamics",
+    "kept_figure",
     "learning_curves",
     "memory",
     "models",
