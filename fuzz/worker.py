@@ -57,7 +57,8 @@ class Watch:
                 place = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), place)
             real = os.path.realpath(place)
             inside = f"{real}{os.sep}".startswith(self.folder)
-            if not inside and real != os.devnull:
+            compiled = not {"__pycache__", "numba"}.isdisjoint(real.split(os.sep))  # caches
+            if not inside and not compiled and real != os.devnull:
                 self.touched.append(f"{event} {real}")
 
 
