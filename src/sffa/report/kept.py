@@ -27,13 +27,18 @@ class Kept:
 
 
 def kept(cells: Sequence[Cell]) -> list[Kept]:
-    """Return the cells of the study `remember`, those of a dataset together, the best first."""
+    """Return the cells of the study `remember`, those of a dataset together, the best first.
+
+    It shares cells with the paper's study, so without a cell of `gaussian` there are none.
+    """
+    if not any(cell.method == "gaussian" for cell in cells):
+        return []
     found = []
     for cell in cells:
         accuracy = cell.summary("acc")
         if accuracy is None or not cell.is_of("remember"):
             continue
-        ends = [run.details["experiences"][-1] for run in cell.runs]
+        ends = [(run.details.get("experiences") or [{}])[-1] for run in cell.runs]
         key = "learner_mb" if cell.algorithm in CLOSED else "strategy_mb"
         megabytes = statistics.fmean(float(end.get(key, 0.0)) for end in ends)
         seconds = statistics.median(run.seconds or 0.0 for run in cell.runs)
