@@ -57,7 +57,7 @@ def run_demo(folder: Path, seed: int = 0, epochs: int = 30, tell: Tell = lambda 
         title="sffa on handwritten digits",
         note=(
             "SFFA, FFA and back-propagation on scikit-learn's 8 x 8 digits with the same budget; "
-            "then SFFA on a stream of two new digits at a time, forgetting the old ones (naive) "
+            "then SFFA on a stream of two new digits at a time, forgetting the old ones (naive), "
             "rehearsing a hundred stored examples (replay), or learning from what statistics of "
             "each digit draw, with no example kept (gaussian)."
         ),
