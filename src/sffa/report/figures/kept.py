@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sffa.report.drawing import Drawing, finish
-from sffa.report.kept import Kept
+from sffa.report.kept import CLOSED, Kept
 from sffa.report.style import short_name, styled
 from sffa.vocabulary import algorithm_term, method_term, name_of
 
@@ -53,10 +53,10 @@ def _panel(axes: Any, found: Sequence[Kept]) -> None:
     axes.set_xscale("log")
     for each in found:
         cell = each.cell
-        naive = cell.method == "naive"
-        name = name_of(cell.algorithm) if naive else name_of(cell.method)
-        label = name if naive else f"{name}, {name_of(cell.algorithm)}"
-        mark = (algorithm_term(cell.algorithm) if naive else method_term(cell.method)).mark
+        closed = cell.algorithm in CLOSED
+        name = name_of(cell.algorithm)
+        label = name if closed else f"{name_of(cell.method)}, {name}"
+        mark = (algorithm_term(cell.algorithm) if closed else method_term(cell.method)).mark
         axes.errorbar(
             max(each.megabytes, _LEAST),
             each.accuracy.mean,
