@@ -140,3 +140,17 @@ def test_an_unknown_method_is_refused_before_anything_is_loaded(tmp_path: Path) 
     error = CliRunner().invoke(app, arguments).exception
     assert isinstance(error, ConfigurationError)
     assert "unknown method 'rehearsal'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "extra", "said"),
+    [("bp", [], True), ("bp", ["--quiet"], False), ("slda", [], False)],
+)
+def test_what_cannot_work_is_said_before_training_and_only_then(
+    algorithm: str, extra: list[str], said: bool, tmp_path: Path
+) -> None:
+    """Closed forms forget nothing, whatever the method."""
+    arguments = ["--algorithm", algorithm, "--out", str(tmp_path), *extra]
+    found = CliRunner().invoke(app, [*SMALL, *arguments])
+    assert found.exception is None
+    assert ("keeps nothing of old labels" in found.stderr) == said

@@ -37,7 +37,7 @@ from sffa.cli.text import plain, say
 from sffa.continual import METHODS, PAPER, ContinualConfig, options_of, run
 from sffa.continual.strategies.registry import expectation
 from sffa.core import NetworkConfig
-from sffa.core.presets import COMPARED, is_network
+from sffa.core.presets import COMPARED, is_network, preset_of
 from sffa.data import Dataset, load
 from sffa.environment import describe
 from sffa.errors import ConfigurationError
@@ -115,7 +115,8 @@ def continual(
 
 def _warn(configs: list[ContinualConfig], console: Console) -> None:
     """Say before training which methods cannot work in their scenario."""
-    for line in dict.fromkeys(expectation(config.method, config.scenario) for config in configs):
+    forgetful = [c for c in configs if not preset_of(c.algorithm).kind.closed_form]
+    for line in dict.fromkeys(expectation(c.method, c.scenario) for c in forgetful):
         if line:
             console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 

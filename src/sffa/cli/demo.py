@@ -1,4 +1,4 @@
-"""``sffa demo``: everything once, on embedded data, in about a minute."""
+"""``sffa demo``: everything once, on embedded data, in one to two minutes."""
 
 from __future__ import annotations
 

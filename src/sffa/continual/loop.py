@@ -67,7 +67,7 @@ def run(
         Look on; see `sffa.core.Callback`. One that stops the run ends it with `Stopped`.
     checkpoint
         A file to save to after every experience and on a stop. If it is there already, the run
-        goes on from it, to the bits it would have come to.
+        goes on from it; on the same machine and threads, to the bits it would have come to.
     on_experience, on_batch
         Old forms of ``callbacks``.
 
