@@ -47,7 +47,7 @@ PRESETS: dict[str, Preset] = {
     # Ours. The gate was chosen on held-out examples (results/gate_choice.csv).
     "sffa-gated": Preset({"algorithm": "sffa", "gate": 0.2, "contrast_with": "current"}, _STREAM),
     # Ours, for streams above all: labels compete within each layer. The temperature was chosen on
-    # held-out examples (results/gaussian_choice.csv).
+    # held-out examples, one seed (results/gaussian_choice.csv, benchmarks/choose_gaussian.py).
     "sffa-contrast": Preset(
         {"algorithm": "sffa", "objective": "contrast", "temperature": 0.5}, _STREAM
     ),
