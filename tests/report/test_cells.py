@@ -9,8 +9,10 @@ from tests.report import made
 from tests.report.made import read
 
 from sffa.record import Record
-from sffa.report.cells import cells, flat, label
-from sffa.study.compare import Comparison, Summary
+from sffa.report.cells import cells, label
+from sffa.report.variants import flat
+from sffa.study.compare import Comparison
+from sffa.study.statistics import Summary
 
 
 def test_mean_and_standard_error_are_over_seeds():
@@ -56,8 +58,8 @@ def test_different_configurations_are_never_averaged():
     gated["config"] = {**gated["config"], "network": {"k": 15, "gate": 0.3}}
     found = cells(read([plain, gated]))
     assert sorted(cell.summary("acc").mean for cell in found) == [10, 90]
-    assert {cell.variant for cell in found} == {"network.gate by default", "network.gate=0.3"}
-    labels = {"SFFA (network.gate by default)", "SFFA (network.gate=0.3)"}
+    assert {cell.variant for cell in found} == {"", "network.gate=0.3"}
+    labels = {"SFFA (default)", "SFFA (network.gate=0.3)"}
     assert {label(cell, found) for cell in found} == labels
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from sffa.cli.app import app
 from sffa.report import write_markdown
 from sffa.report.cells import cells
-from sffa.report.claims import claims
+from sffa.report.claims import Answer, claims
 from sffa.study import Run
 from sffa.study.paper import published
 from sffa.study.presets import OURS, RQ1, RQ2
@@ -62,7 +62,7 @@ def test_every_table_of_the_paper_is_there_and_agrees(text: str) -> None:
     assert "**" not in accuracy
     assert "| Class IL | Replay | 87.75 ± 0.26 (87.75 ± 0.26) +0.00 |" in accuracy
     assert "| MNIST | SFFA | 1 | 97.87 (97.87) +0.00 | 97.67 | 97.77 |" in text
-    assert "| SFFA | 36 of 36 | 36 of 36 | 0.00 | 1.00 |" in text
+    assert "| SFFA | 0.00 | 36 of 36 | 36 of 36 | – |" in text
     assert "Words." in text
 
 
@@ -77,10 +77,19 @@ def test_every_table_is_whole(text: str) -> None:
         assert len({line.count("|") for line in table.splitlines()}) == 1
 
 
-def test_the_paper_bears_out_its_own_claims() -> None:
+def test_the_papers_means_are_for_its_own_claims() -> None:
     found = claims(cells(read(as_published())))
-    assert len(found) == 7
-    assert all(claim.holds and claim.ours == claim.paper for claim in found)
+    assert len(found) == 9
+    assert all(claim.ours.positive and claim.paper.positive for claim in found)
+    assert {claim.ours.verdict for claim in found} <= {"yes", "undecided"}
+
+
+def test_what_a_claim_says_of_the_paper_hangs_on_how_its_errors_are_read() -> None:
+    """Replay over GEM under FFA is +4.78; its error is 3.9 or, of standard deviations, 1.2."""
+    found = next(c for c in claims(cells(read(as_published()))) if c.sentence.startswith("Replay"))
+    assert "+4.78 [−4.02, +13.58]" in found.paper.text
+    assert "+4.78 [+2.00, +7.56]" in found.paper_sd.text
+    assert (found.paper.verdict, found.paper_sd.verdict) == ("undecided", "yes")
 
 
 def test_a_claim_can_fail() -> None:
@@ -89,24 +98,55 @@ def test_a_claim_can_fail() -> None:
     for item in records:
         if item["algorithm"] == "ffa":
             item["metrics"] = dict.fromkeys(item["metrics"], 99.9)
-    holding = {claim.sentence[:20]: claim.holds for claim in claims(cells(read(records)))}
-    assert not holding["Symmetry helps: SFFA"]
-    assert not holding["Replay is the best m"]
-    assert not holding["SFFA varies less tha"]
-    assert holding["GEM gains under SFFA"]
+    found = {claim.sentence[:20]: claim.ours for claim in claims(cells(read(records)))}
+    assert not found["Symmetry helps: SFFA"].positive
+    assert not found["Replay is the best m"].positive
+    assert not found["SFFA varies less tha"].positive
+    assert found["GEM gains under SFFA"].positive
 
 
-def test_mas_is_asked_of_datasets_that_all_three_algorithms_have() -> None:
-    """FFA on one of two datasets: the other one counts for nobody."""
+def gem(sffa: list[float], bp: list[float]) -> Answer:
+    """Ask the claim about GEM of some accuracies by seed, on one dataset."""
+    records = [
+        record(run, acc=values[seed])
+        for algorithm, values in {"sffa": sffa, "bp": bp}.items()
+        for seed in range(len(values))
+        for run in RQ2.restricted(
+            seeds=(seed,),
+            dataset=["split-mnist"],
+            scenario=["class"],
+            method=["gem"],
+            algorithm=[algorithm],
+        ).runs()
+    ]
+    (claim,) = claims(cells(read(records)))
+    return claim.ours
+
+
+def test_claims_are_paired_by_seed() -> None:
+    """Seeds differ by tens of points, the algorithms by two in each: only pairing sees it."""
+    answer = gem([52.0, 72.1, 91.9], [50.0, 70.0, 90.0])
+    assert answer.verdict == "yes"
+    assert answer.text.startswith("weakest +2.00 [+1.75, +2.25]")
+    assert gem([50.0, 70.0, 90.0], [52.0, 72.1, 91.9]).verdict == "no"
+    assert gem([52.0, 69.0, 94.0], [50.0, 70.0, 90.0]).verdict == "undecided"
+    assert gem([52.0], [50.0]).verdict == "undecided"
+
+
+def test_mas_is_asked_of_datasets_that_both_algorithms_have() -> None:
+    """SFFA on one of two datasets: the other one counts for nobody."""
     records = [
         item
         for item in as_published()
-        if (item["algorithm"], item["dataset"]) != ("ffa", "split-fmnist")
+        if (item["algorithm"], item["dataset"]) != ("sffa", "split-fmnist")
     ]
     mas = next(c for c in claims(cells(read(records))) if c.sentence.startswith("MAS"))
     gain = published(("split-mnist", "task", "mas", "bp"), "acc").mean
     gain -= published(("split-mnist", "task", "naive", "bp"), "acc").mean
-    assert f"BP {gain:+.1f}" in mas.ours
+    gain /= 2
+    gain -= published(("split-mnist", "task", "mas", "sffa"), "acc").mean
+    gain += published(("split-mnist", "task", "naive", "sffa"), "acc").mean
+    assert f"weakest {gain:+.2f}" in mas.ours.text
 
 
 def test_mas_that_harms_everyone_helps_nobody() -> None:
@@ -118,7 +158,7 @@ def test_mas_that_harms_everyone_helps_nobody() -> None:
             run = (item["dataset"], item["scenario"], "naive", item["algorithm"])
             item["metrics"]["acc"] = published(run, "acc").mean - loss
     mas = next(c for c in claims(cells(read(records))) if c.sentence.startswith("MAS"))
-    assert not mas.holds
+    assert not mas.ours.positive
 
 
 def test_spreads_over_different_numbers_of_seeds_are_not_compared() -> None:
@@ -146,7 +186,7 @@ def test_ours_is_a_column_of_its_own_and_variants_stand_beside_their_standard(
     text = write_markdown(tmp_path / "RESULTS.md", read(records)).read_text()
     assert "SFFA, gated (ours)" in text
     assert re.search(r"\| Class IL \| Naive \|.*\| 70.00 \|", text)
-    assert re.search(r"\| Naive \| SFFA \| .*coupling=product.* \| 1 \| 60.00 \| 50.00 \|", text)
+    assert re.search(r"\| Naive \| SFFA \| .*coupling=product \| 1 \| 60.00 \| \+10.00 \|", text)
 
 
 def test_no_record_is_left_out(tmp_path: Path) -> None:
@@ -182,7 +222,7 @@ def test_counts_of_seeds_are_numbers_and_what_cannot_be_judged_is_not_counted(
     records += [record(run, acc=91.0) for run in lone]
     text = write_markdown(tmp_path / "RESULTS.md", read(records)).read_text()
     assert "Seeds of a cell: 1 to 10." in text
-    assert "| Back-propagation | 1 of 1 | 0 of 0 |" in text
+    assert "| Back-propagation | 0.40 | 1 of 1 | 0 of 0 |" in text
     assert "**" not in text.split("## RQ2: forward transfer")[1].split("Seeds of")[0]
 
 

@@ -9,8 +9,9 @@ import pytest
 from tests.study.conftest import result_of
 
 from sffa.study import Record, StudyError, compare_all, export_csv, parse, read_records, studies
-from sffa.study.compare import Comparison, Summary, as_csv, as_markdown, write_comparison
+from sffa.study.compare import Comparison, as_csv, as_markdown, write_comparison
 from sffa.study.paper import published, tables
+from sffa.study.statistics import Summary
 
 
 def record(accuracy: float, seed: int, **changes: object) -> Record:

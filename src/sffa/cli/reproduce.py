@@ -37,7 +37,7 @@ from sffa.study import (
     read_study_file,
     studies,
 )
-from sffa.study.compare import CELLS, shown, write_comparison
+from sffa.study.compare import CELLS, shown, tally, write_comparison
 from sffa.study.datasets import check_data, own_data, unavailable
 from sffa.study.estimate import duration
 from sffa.study.grid import seeds as read_seeds
@@ -336,8 +336,6 @@ def show_comparison(records: Sequence[Record], files: Sequence[Path]) -> None:
         table.add_row(*map(plain, shown(line)), style=style)
     console = wide_console()
     console.print(table)
-    judged = [line.within for line in lines if line.within is not None]
-    said = f"{sum(judged)} of {len(judged)} judged cells lie within two combined standard errors"
-    console.print(said, highlight=False)
+    console.print(tally(lines), highlight=False)
     if not all(line.as_paper for line in lines):
         console.print("* not the configuration that stands for the paper", highlight=False)

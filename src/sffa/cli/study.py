@@ -12,7 +12,8 @@ from rich.table import Table
 from sffa.cli.progress_view import wide_console
 from sffa.cli.text import plain
 from sffa.study import Store, export_csv, import_csv, read_records
-from sffa.study.compare import Summary, written
+from sffa.study.compare import written
+from sffa.study.statistics import Summary
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from sffa.record import Record
 from sffa.report.style import short_name
-from sffa.study.compare import Comparison, Summary, compare, is_of, summarise
+from sffa.report.variants import deviations, settings, variant_names
+from sffa.study.compare import Comparison, compare, is_of
+from sffa.study.statistics import Summary, summarise
 from sffa.vocabulary import cell_rank, name_of
-
-_NAMED = ("dataset", "scenario", "method", "algorithm")
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,22 @@ class Cell:
         """Summarise a metric over the finished runs that have it."""
         return summarise([run.metrics[metric] for run in self.runs if metric in run.metrics])
 
+    def by_seed(self, metric: str) -> dict[int, float]:
+        """Return a metric of the finished runs by their seeds, as pairing needs it."""
+        return {
+            run.seed: run.metrics[metric]
+            for run in self.runs
+            if run.seed is not None and metric in run.metrics
+        }
+
     def compare(self, metric: str) -> Comparison:
         """Put a metric beside the paper's, where it has one."""
         return compare(self.runs or self.failed, metric)
+
+    @property
+    def deviations(self) -> dict[str, Any]:
+        """The settings in which it differs from its preset."""
+        return deviations((self.runs or self.failed)[0])
 
     def is_of(self, *studies: str) -> bool:
         """Whether it was run exactly as one of these studies does."""
@@ -62,9 +75,9 @@ def cells(records: Iterable[Record]) -> list[Cell]:
     """Group records, in the paper's order, into cells.
 
     Runs of one name whose configurations differ in more than the seed are never averaged: they
-    stay apart as cells, with the difference as ``variant``. A seed that the other cells of
-    the same dataset and scenario have is missing here. Of two finished runs of one seed the
-    later one counts.
+    stay apart as cells, with what differs from the preset as ``variant``. A seed that the other
+    cells of the same dataset and scenario have is missing here. Of two finished runs of one seed
+    the later one counts.
     """
     runs = ordered(records)
     wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -76,7 +89,7 @@ def cells(records: Iterable[Record]) -> list[Cell]:
         by_config: dict[str, list[Record]] = defaultdict(list)
         for run in group:
             by_config[_signature(run)].append(run)
-        variants = _variants([members[0] for members in by_config.values()])
+        variants = variant_names([members[0] for members in by_config.values()])
         for variant, members in zip(variants, by_config.values(), strict=True):
             seeds = wanted[name[0], name[1]] if len(by_config) == 1 else set()
             found.append(_cell(name, variant, members, seeds))
@@ -111,45 +124,5 @@ def _cell(
     )
 
 
-def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Write a nested configuration as dotted keys.
-
-    >>> flat({"network": {"k": 15}, "lr": 0.001})
-    {'network.k': 15, 'lr': 0.001}
-    """
-    pairs: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            pairs |= flat(value, f"{prefix}{key}.")
-        else:
-            pairs[f"{prefix}{key}"] = value
-    return pairs
-
-
-def _plain(run: Record) -> dict[str, Any]:
-    """Return the configuration without what names the cell and without seeds."""
-    return {
-        key: value
-        for key, value in flat(run.config).items()
-        if key.rsplit(".", 1)[-1] != "seed" and key not in _NAMED
-    }
-
-
 def _signature(run: Record) -> str:
-    return json.dumps(_plain(run), sort_keys=True, default=str)
-
-
-def _variants(firsts: list[Record]) -> list[str]:
-    """Say in what the configurations of one cell's variants differ."""
-    if len(firsts) == 1:
-        return [""]
-    configs = [_plain(run) for run in firsts]
-    keys = {key for config in configs for key in config}
-    differing = sorted(
-        key for key in keys if len({json.dumps(c.get(key), default=str) for c in configs}) > 1
-    )
-    plain = ", ".join(f"{key} by default" for key in differing)
-    return [
-        ", ".join(f"{key}={config[key]}" for key in differing if key in config) or plain
-        for config in configs
-    ]
+    return json.dumps(settings(run), sort_keys=True, default=str)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sffa.report.cells import Cell
-from sffa.study.compare import Summary
+from sffa.study.statistics import Summary
 
 CLOSED = ("ridge", "slda")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sffa.record import DETAILS, Record
-from sffa.report.cells import flat
+from sffa.report.variants import flat
 from sffa.vocabulary import NAMES
 
 _DIGITS = 4

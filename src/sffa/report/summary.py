@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sffa.record import Record
-from sffa.report.cells import Cell, flat
+from sffa.report.cells import Cell
+from sffa.report.variants import flat
 from sffa.study.estimate import duration
 from sffa.vocabulary import ALGORITHMS, DATASETS, METHODS, SCENARIOS, name_of, sort_keys
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sffa.report.cells import Cell
-from sffa.study.compare import Comparison, Summary
+from sffa.study.compare import Comparison
 from sffa.study.compare import written as plain
+from sffa.study.statistics import Summary
 from sffa.vocabulary import CONTINUAL_METRICS, STATIC_METRICS, main_metric, name_of
 
 NONE = "–"
@@ -103,6 +104,11 @@ def _foot(cells: Sequence[Cell], compared: bool) -> str:
             "Differences are ours minus the paper's: = within two combined standard errors, "
             "▲ better, ▼ worse, ? not to be judged: one seed, or no error in the paper."
         )
+        if any(cell.compare(main_metric(cell.scenario)).hangs_on_reading for cell in cells):
+            parts.append(
+                "† beyond two errors if FFA's ± in the paper are standard deviations, as they most "
+                "likely are."
+            )
         if not all(cell.is_of("rq1", "rq2") for cell in cells):
             parts.append("* not run with the configuration that stands for the paper.")
     return " ".join(parts)
@@ -116,6 +122,7 @@ def _compared(found: Comparison) -> list[Field]:
     difference = Field(NONE)
     if gap is not None:
         sign = {"better": "▲", "worse": "▼", "same": "=", "open": "?"}[found.verdict]
+        sign += "†" if found.hangs_on_reading else ""
         difference = Field(
             f"{gap:+.2f} {sign}".replace("-", "−"), gap, found.verdict, found.verdict
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,22 +14,14 @@ from typing import Literal
 from sffa.files import write_text
 from sffa.record import Record
 from sffa.study.errors import StudyError
-from sffa.study.paper import published
+from sffa.study.paper import Reading, published, standard_error
 from sffa.study.presets import hashes
+from sffa.study.statistics import Summary, median_gap, summarise
 from sffa.vocabulary import ALGORITHMS, DATASETS, LOWER_IS_BETTER, METHODS, SCENARIOS, rank_of
 
 Verdict = Literal["better", "worse", "same", "open", ""]
 # Compared with the paper, in this order; RQ1 is counted as the paper counts it.
 _METRICS = ("best", "acc", "fgt", "fwt")
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Mean and standard error over seeds; no error with fewer than two."""
-
-    mean: float
-    sem: float | None
-    count: int
 
 
 @dataclass(frozen=True)
@@ -58,18 +49,33 @@ class Comparison:
             return None
         return self.ours.mean - self.paper
 
-    @property
-    def within(self) -> bool | None:
+    def fits(self, reading: Reading = "sem") -> bool | None:
         """Whether the difference lies within two combined standard errors; None if one lacks.
 
-        >>> cell = ("split-mnist", "class", "replay", "sffa", "acc")
-        >>> Comparison(*cell, Summary(90.5, 0.2, 10), 90.0, 0.24).within
-        True
+        >>> cell = ("split-mnist", "class", "replay", "ffa", "acc")
+        >>> line = Comparison(*cell, Summary(86.0, 0.2, 10), 81.3, 2.7)
+        >>> line.fits(), line.fits("sd")
+        (True, False)
         """
-        gap = self.difference
-        if gap is None or self.ours is None or self.ours.sem is None or self.paper_sem is None:
+        gap, theirs = self.difference, standard_error(self.paper_sem, self.algorithm, reading)
+        if gap is None or self.ours is None or self.ours.sem is None or theirs is None:
             return None
-        return abs(gap) <= 2 * math.hypot(self.ours.sem, self.paper_sem)
+        return abs(gap) <= 2 * math.hypot(self.ours.sem, theirs)
+
+    @property
+    def within(self) -> bool | None:
+        """Whether it fits with the paper's ± as printed."""
+        return self.fits()
+
+    @property
+    def within_sd(self) -> bool | None:
+        """Whether it fits with FFA's ± read as standard deviations."""
+        return self.fits("sd")
+
+    @property
+    def hangs_on_reading(self) -> bool:
+        """Whether the answer is another one with FFA's ± read as standard deviations."""
+        return self.within != self.within_sd
 
     @property
     def verdict(self) -> Verdict:
@@ -115,19 +121,6 @@ def is_of(record: Record, *studies: str) -> bool:
     return any(record.config_hash in hashes(name) for name in studies)
 
 
-def summarise(values: Sequence[float]) -> Summary | None:
-    """Return mean, standard error and number of values, if there are any.
-
-    >>> summarise([1.0, 3.0])
-    Summary(mean=2.0, sem=1.0, count=2)
-    """
-    if not values:
-        return None
-    many = len(values) > 1
-    sem = statistics.stdev(values) / math.sqrt(len(values)) if many else None
-    return Summary(statistics.fmean(values), sem, len(values))
-
-
 def _place(line: Comparison) -> tuple[object, ...]:
     return (
         rank_of(DATASETS, line.dataset),
@@ -140,7 +133,7 @@ def _place(line: Comparison) -> tuple[object, ...]:
 
 COLUMNS = (
     *("dataset", "scenario", "method", "algorithm", "metric", "seeds", "ours", "ours_sem"),
-    *("paper", "paper_sem", "difference", "within", "as_paper", "config_hash"),
+    *("paper", "paper_sem", "difference", "within", "within_sd", "as_paper", "config_hash"),
 )
 
 
@@ -181,8 +174,24 @@ def shown(line: Comparison) -> list[str]:
         written(ours.mean, ours.sem) if ours else "",
         "" if line.paper is None else written(line.paper, line.paper_sem),
         "" if line.difference is None else f"{line.difference:+.2f}",
-        {True: "yes", False: "no", None: "–"}[line.within],
+        _WORDS[line.within]
+        + (f" ({_WORDS[line.within_sd]} if ± is sd)" if line.hangs_on_reading else ""),
     ]
+
+
+_WORDS = {True: "yes", False: "no", None: "–"}
+
+
+def tally(lines: Sequence[Comparison]) -> str:
+    """Say how many cells fit under both readings of FFA's ±, and by how much cells differ."""
+    judged = [line for line in lines if line.within is not None]
+    said = f"{sum(bool(line.within) for line in judged)} of {len(judged)} judged cells lie within "
+    said += "two combined standard errors"
+    if any(line.algorithm == "ffa" for line in judged):
+        fitting = sum(bool(line.within_sd) for line in judged)
+        said += f" ({fitting} with FFA's ± read as standard deviations)"
+    gap = median_gap([line.difference for line in lines])
+    return said + ("" if gap is None else f"; median absolute difference {gap:.2f} points")
 
 
 def written(mean: float, sem: float | None) -> str:

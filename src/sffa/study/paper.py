@@ -5,17 +5,33 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import json
-from typing import Any, NamedTuple
+import math
+from typing import Any, Literal, NamedTuple
 
 # What our metrics are called in the paper's tables of RQ2.
 _TABLES = {"acc": "rq2_accuracy", "fgt": "rq2_forgetting", "fwt": "rq2_forward_transfer"}
+# How FFA's ± is read: as the standard error that the paper calls it, or as a standard deviation,
+# which it most likely is. Read as errors, several imply a spread that accuracies cannot have.
+Reading = Literal["sem", "sd"]
+SEEDS = 10
 
 
 class Published(NamedTuple):
-    """A number of the paper, with its standard error where the paper gives one."""
+    """A number of the paper, with its ± where the paper gives one."""
 
     mean: float
     sem: float | None
+
+
+def standard_error(spread: float | None, algorithm: str, reading: Reading) -> float | None:
+    """Return the standard error that a ± of the paper stands for under a reading.
+
+    >>> standard_error(3.16, "sffa", "sd"), round(standard_error(3.16, "ffa", "sd"), 2)
+    (3.16, 1.0)
+    """
+    if spread is None or reading == "sem" or algorithm != "ffa":
+        return spread
+    return spread / math.sqrt(SEEDS)
 
 
 @functools.cache
