@@ -27,6 +27,10 @@ class ModelFileError(SFFAError, ValueError):
     """A model file that is damaged, foreign or of a newer format."""
 
 
+class SFFAWarning(UserWarning):
+    """Something that works now and will not later; one line, which commands print as such."""
+
+
 def warn_renamed(old: str, new: str) -> None:
     """Warn that an old name still works, and will not after this release."""
     warnings.warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Mapping
@@ -15,8 +16,10 @@ from typing import Any, TypeVar
 from sffa.errors import ConfigurationError, SFFAError, nearest
 
 Kind = TypeVar("Kind")
-# The digest of each module's source when a class was first taken from it.
-_SOURCES: dict[str, str] = {}
+# What each module was loaded by, and the digest of its source when a class was first taken from it.
+# Classes of a script stand for themselves, as a script changes for many reasons.
+_SOURCES: dict[str, tuple[object, str]] = {}
+_SCRIPT = "__main__"
 
 
 def is_reference(name: str) -> bool:
@@ -40,17 +43,48 @@ def code_of(config: Mapping[str, Any]) -> dict[str, str]:
 
     It is that of the file as it was imported. What such a module imports in turn is not in it.
     """
-    found = {name: _SOURCES.get(name.partition(":")[0]) for name in references(config)}
-    return {name: digest for name, digest in found.items() if digest is not None}
+    found = {name: _SOURCES.get(_place(name)) for name in references(config)}
+    return {name: known[1] for name, known in found.items() if known is not None}
 
 
-def _digest(module: ModuleType) -> str:
+def note_source(kind: type) -> None:
+    """Note the source of a class given as an object, so that `code_of` knows it."""
+    module = sys.modules.get(kind.__module__)
+    if kind.__module__ == _SCRIPT:
+        _SOURCES[f"{_SCRIPT}:{kind.__qualname__}"] = kind, _class_digest(kind)
+    elif module is not None:
+        _note(kind.__module__, module)
+
+
+def _place(name: str) -> str:
+    """Return the name under which the source of ``module:Class`` is noted."""
+    module = name.partition(":")[0]
+    return name if module == _SCRIPT else module
+
+
+def _note(place: str, module: ModuleType) -> None:
+    """Note the source of a module as it was loaded; once for each time it is."""
+    loaded_by = module.__spec__ or module
+    if _SOURCES.get(place, (None, ""))[0] is not loaded_by:
+        _SOURCES[place] = loaded_by, _module_digest(module)
+
+
+def _module_digest(module: ModuleType) -> str:
     """Return the SHA-256 of a module's file; of one without a file, of nothing."""
     try:
         content = Path(module.__file__ or "").read_bytes()
     except OSError:
         content = b""
     return hashlib.sha256(content).hexdigest()
+
+
+def _class_digest(kind: type) -> str:
+    """Return the SHA-256 of a class's own lines; of one typed at a prompt, of nothing."""
+    try:
+        text = inspect.getsource(kind)
+    except (OSError, TypeError):
+        text = ""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def import_class(name: str, base: type[Kind]) -> type[Kind]:
@@ -84,7 +118,7 @@ def _imported(name: str, place: str) -> ModuleType:
             sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(place)
-        _SOURCES.setdefault(place, _digest(module))
+        _note(place, module)
         return module
     except (SFFAError, Warning):
         raise

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +15,10 @@ import torch
 from tests.continual.toy import StopAt, small, toy
 
 from sffa import Network
+from sffa.cli import main
 from sffa.continual import ContinualConfig, ContinualRun, Stopped, Stream, make_strategy, run
 from sffa.data import from_arrays, load
-from sffa.errors import ConfigurationError, DataError, ModelFileError
+from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAWarning
 from sffa.study import StaticConfig, run_static
 
 CODE = '''
@@ -219,3 +223,118 @@ def test_a_record_names_the_data_when_the_configuration_does_not() -> None:
     assert run(config, data).record().dataset == "mine"
     named = ContinualConfig(dataset="theirs", experiences=2, hidden=(20,), algorithm="bp")
     assert run(named, data).record().dataset == "theirs"
+
+
+UNKEPT = '''
+import itertools
+import numpy as np
+import torch
+from sffa.continual import Strategy
+
+class Counts(Strategy):
+    """A number beside the two dictionaries."""
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+    def extra_loss(self, learner, batch, clock):
+        self.steps += 1
+        return 1e-4 * self.steps * sum(p.square().sum() for p in learner.parameters())
+
+class Draws(Strategy):
+    """A generator of its own."""
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng(0)
+    def extra_loss(self, learner, batch, clock):
+        return self.rng.random() * 1e-3 * sum(p.square().sum() for p in learner.parameters())
+
+class Lists(Strategy):
+    """A list that is not replaced, only longer."""
+    def __init__(self):
+        super().__init__()
+        self.seen = {"labels": [[]]}
+    def extra_loss(self, learner, batch, clock):
+        self.seen["labels"][0].append(int(batch.y[0]))
+
+class Teaches(Strategy):
+    """A copy of the network."""
+    def after_experience(self, learner, experience):
+        import copy
+        self.teacher = copy.deepcopy(learner)
+
+class Recomputes(Counts):
+    """What is computed again need not be kept."""
+    transient = frozenset({"steps"})
+
+class Holds(Strategy):
+    """The run's own learner, and things that stay as they are."""
+    def attach(self, learner):
+        self.learner, self.names, self.step = learner, {"a", "b"}, itertools.count
+        self.linear = torch.nn.Linear(2, 2)
+'''
+
+
+@pytest.fixture
+def unkept(tmp_path: Path) -> str:
+    (tmp_path / "unkept.py").write_text(UNKEPT)
+    sys.modules.pop("unkept", None)
+    return "unkept"
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute"),
+    [("Counts", "steps"), ("Draws", "rng"), ("Lists", "seen"), ("Teaches", "teacher")],
+)
+def test_what_a_strategy_keeps_outside_its_state_is_told_in_a_line_and_not_resumed(
+    unkept: str, kind: str, attribute: str
+) -> None:
+    config = small("bp", method=f"naive+{unkept}:{kind}")
+    told = rf"{kind}\.{attribute} changed and is in neither parameter_state nor buffers"
+    with pytest.warns(SFFAWarning, match=told) as said, pytest.raises(Stopped):
+        run(config, toy(), checkpoint="c.safetensors", callbacks=[StopAt(40)])
+    assert len(said) == 1
+    with pytest.raises(ConfigurationError, match=rf"lacks what .*'{kind}\.{attribute}'") as refused:
+        run(config, toy(), checkpoint="c.safetensors")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["Recomputes", "Holds"])
+def test_what_stays_or_is_computed_again_stops_no_run(unkept: str, kind: str) -> None:
+    config = small("bp", method=f"{unkept}:{kind}")
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint="c.safetensors", callbacks=[StopAt(9)])
+    assert run(config, toy(), checkpoint="c.safetensors").done == 3
+
+
+def test_a_checkpoint_and_a_record_know_the_source_of_a_class() -> None:
+    """By its name and as an object; each time it is loaded anew."""
+    config = small("bp", method="ideas:Shrink")
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint="c.safetensors", callbacks=[StopAt(9)])
+    before = run(config, toy()).record().environment["code"]
+    ideas = importlib.import_module("ideas")
+    given = {"strategy": ideas.Shrink(), "checkpoint": "c.safetensors"}
+    assert run(small("bp"), toy(), **given).record().environment["code"] == before
+    Path("ideas.py").write_text(CODE.replace("0.01", "0.02"))
+    importlib.invalidate_caches()
+    importlib.reload(ideas)
+    with pytest.raises(ConfigurationError, match="made with another source of ideas:Shrink"):
+        run(config, toy(), checkpoint="c.safetensors")
+    with pytest.raises(ConfigurationError, match="made with another source of ideas:Shrink"):
+        run(small("bp"), toy(), strategy=ideas.Shrink(), checkpoint="c.safetensors")
+    assert run(config, toy()).record().environment["code"] != before
+
+
+def test_the_command_warns_in_one_line_and_its_record_knows_the_source(
+    unkept: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_run = ["--dataset", "split-digits", "--algorithm", "bp", "--hidden", "20", "--epochs"]
+    options = [*small_run, "1", "--threads", "1", "--quiet", "--json"]
+    with warnings.catch_warnings(action="default"), pytest.raises(SystemExit) as ended:
+        main(["continual", "--method", f"{unkept}:Counts", *options])
+    out, error = capsys.readouterr()
+    assert not ended.value.code
+    warned = [line for line in error.splitlines() if "Counts.steps" in line]
+    assert len(warned) == 1
+    assert warned[0].startswith("warning: Counts.steps changed")
+    assert json.loads(out)["environment"]["code"].keys() == {f"{unkept}:Counts"}

@@ -85,6 +85,12 @@ class Counts(Strategy):
                 parameter.grad.mul_(1 / (1 + self.steps))
 
 
+class Hides(Counts):
+    """The same, said to be computed again."""
+
+    transient = frozenset({"steps"})
+
+
 class Draws(Strategy):
     """Noise from torch's global generator."""
 
@@ -102,7 +108,8 @@ class Alias(Strategy):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (Counts, "a resumed run ends elsewhere"),
+        (Counts, r"Counts\.steps changed and is in neither"),
+        (Hides, "a resumed run ends elsewhere"),
         (Draws, "global generator"),
         (Alias, "an alias of the weights"),
     ],

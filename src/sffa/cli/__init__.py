@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import TextIO
 
 from rich.console import Console
 
-from sffa.errors import SFFAError
+from sffa.errors import SFFAError, SFFAWarning
 
 _INTERRUPTED = 130
 _LONGEST = 1000
@@ -20,6 +22,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     from sffa.cli.app import app
 
+    warnings.showwarning = _show_warning
     try:
         code = get_command(app).main(
             args=sys.argv[1:] if arguments is None else arguments,
@@ -41,6 +44,20 @@ def main(arguments: list[str] | None = None) -> None:
     if code == _INTERRUPTED:
         _fail("interrupted", _INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what sffa warns of in one yellow line, and what others do with its place."""
+    ours = issubclass(category, SFFAWarning)
+    text = f"warning: {message}" if ours else f"{filename}:{lineno}: {category.__name__}: {message}"
+    Console(stderr=True, soft_wrap=True).print(text, style="yellow", markup=False, highlight=False)
 
 
 def _fail(message: str, code: int) -> None:

@@ -41,7 +41,7 @@ from sffa.core.presets import COMPARED, is_network, preset_of
 from sffa.data import Dataset, load
 from sffa.environment import describe
 from sffa.errors import ConfigurationError
-from sffa.extension import code_of, is_reference
+from sffa.extension import is_reference
 from sffa.files import replacing, write_text
 from sffa.record import Record
 from sffa.report.cells import cells
@@ -236,8 +236,6 @@ def _run(
             callbacks=[bar, *([] if board is None else [board])],
             checkpoint=None if is_reference(config.algorithm) else checkpoint,
         )
-    if code := code_of(config.model_dump()):
-        environment["code"] = code
     record = result.record(environment)
     write_text(out / f"{name}.json", json.dumps(record.to_json(), indent=1) + "\n")
     if save is not None and result.learner is not None:

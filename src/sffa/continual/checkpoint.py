@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,8 +44,12 @@ def save(
     strategy: Strategy,
     state: RunState,
     result: Result,
+    undeclared: Sequence[str] = (),
 ) -> None:
-    """Write learner, optimiser, strategy, position and the result so far, whole or not at all."""
+    """Write learner, optimiser, strategy, position and the result so far, whole or not at all.
+
+    ``undeclared`` are attributes of the strategy that changed and are not in the file.
+    """
     notes = {
         "continual": identity,
         "position": asdict(state),
@@ -53,6 +58,7 @@ def save(
         "experiences": result.experiences,
         "seconds": result.seconds,
         "peak_memory_mb": result.peak_memory_mb,
+        "undeclared": list(undeclared),
     }
     trainer.save(path, notes, strategy.tensors())
 
@@ -72,6 +78,12 @@ def load(
     except (ValidationError, ValueError, TypeError) as error:
         raise ModelFileError(f"{path} holds a run that cannot go on: {said(error)}") from None
     _same(path, found.continual, identity)
+    if found.undeclared:
+        raise ConfigurationError(
+            f"checkpoint {path} lacks what the strategy kept outside its state: "
+            f"{', '.join(found.undeclared)[:200]!r}; keep it in parameter_state or buffers, and "
+            "start again without that file"
+        )
     strategy.restore(extra)
     _check_state(path, strategy, trainer)
     result.rows = found.rows
@@ -105,6 +117,7 @@ class _Notes(BaseModel):
     experiences: list[_Experience]
     seconds: _Amount
     peak_memory_mb: _Amount
+    undeclared: list[str] = []
 
     def check(self, count: int) -> None:
         """Refuse a position that does not go with the results, or with so many experiences."""

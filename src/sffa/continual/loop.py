@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from sffa.continual.checkpoint import RunState
 from sffa.continual.config import ContinualConfig
 from sffa.continual.evaluation import evaluate
 from sffa.continual.result import Result
-from sffa.continual.strategies.base import Strategy
+from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.registry import describe, make_strategy
 from sffa.continual.stream import Data, Experience, Stream
+from sffa.continual.undeclared import changed, digests
 from sffa.continual.views import View
 from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
 from sffa.core.batch import Array
@@ -27,8 +29,8 @@ from sffa.core.learner import KINDS
 from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
-from sffa.errors import ConfigurationError, DataError, SFFAError, warn_renamed
-from sffa.extension import code_of
+from sffa.errors import ConfigurationError, DataError, SFFAError, SFFAWarning, warn_renamed
+from sffa.extension import code_of, note_source
 from sffa.memory import peak_mb, restart_peak
 
 
@@ -150,6 +152,8 @@ class ContinualRun:
                 learner, lr=config.lr, seed=config.seed, lr_schedule=config.lr_schedule
             )
         self.strategy.attach(self.learner)
+        self._digests = digests(self.strategy, self.learner)
+        self._undeclared: list[str] = []
 
     @property
     def learner(self) -> Learner:
@@ -234,6 +238,7 @@ class ContinualRun:
     def save(self) -> None:
         """Write the checkpoint, if there is to be one."""
         if self.checkpoint is not None:
+            self._look_for_undeclared()
             checkpoint_file.save(
                 self.checkpoint,
                 self.identity,
@@ -241,7 +246,21 @@ class ContinualRun:
                 self.strategy,
                 self.state,
                 self.result,
+                self._undeclared,
             )
+
+    def _look_for_undeclared(self) -> None:
+        """Warn, once, of what a strategy changed that its checkpoint will not hold."""
+        found = changed(self.strategy, self.learner, self._digests)
+        if found and not self._undeclared:
+            warnings.warn(
+                f"{found[0]} changed and is in neither parameter_state nor buffers: "
+                f"{self.checkpoint} does not hold it, and no run can go on from there; keep it in "
+                "one of the two, or name it in 'transient' if it is computed again",
+                SFFAWarning,
+                stacklevel=2,
+            )
+        self._undeclared = found
 
     def _resume(self, path: Path) -> None:
         self.trainer, self.state = checkpoint_file.load(
@@ -329,8 +348,11 @@ def _described(
         told["dataset"] = named
     if strategy is not None:
         told["method"], told["options"] = describe(strategy)
+        for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:
+            note_source(type(part))
     if learner is not None:
         kind = type(learner)
+        note_source(kind)
         told["algorithm"] = f"{kind.__module__}:{kind.__qualname__}"
         if kind in KINDS.values():
             values = learner.config.model_dump(mode="json", exclude_defaults=True)

@@ -12,6 +12,7 @@ from sffa.continual.config import ContinualConfig
 from sffa.continual.metrics import Matrix
 from sffa.core import Learner
 from sffa.environment import describe
+from sffa.extension import code_of
 from sffa.record import Record
 
 
@@ -59,13 +60,16 @@ class Result:
         """Return the record; ``environment`` is best described before a run that takes long."""
         config = self.config
         environment = environment or describe()
+        values = config.model_dump(mode="json")
+        if code := code_of(values):
+            environment = {**environment, "code": code}
         return Record(
             dataset=config.dataset,
             scenario=config.scenario,
             method=config.method,
             algorithm=config.algorithm,
             seed=config.seed,
-            config=config.model_dump(mode="json"),
+            config=values,
             metrics=self.metrics,
             details={
                 "matrix": self.rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ import torch
 
 from sffa.continual import ContinualConfig, ContinualRun, Stopped, Strategy, run
 from sffa.core import Callback, Progress
+from sffa.errors import SFFAWarning
 from sffa.testing.toy import toy
 
 SCENARIOS = ("class", "domain", "task")
@@ -94,9 +96,12 @@ def _check_resumption(
         path = Path(folder) / "checkpoint.safetensors"
         for step in (4, 13, 22):
             try:
-                run(config, toy(), strategy=make(), checkpoint=path, callbacks=[_StopAt(step)])
+                with warnings.catch_warnings(action="error", category=SFFAWarning):
+                    run(config, toy(), strategy=make(), checkpoint=path, callbacks=[_StopAt(step)])
             except Stopped:
                 continue
+            except SFFAWarning as told:
+                raise AssertionError(f"{where}: {told}") from None
             raise AssertionError(f"{where}: the run did not stop at batch {step}")
         result = run(config, toy(), strategy=make(), checkpoint=path)
     assert result.learner is not None

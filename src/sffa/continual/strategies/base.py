@@ -28,12 +28,14 @@ class Strategy(StepHooks):
     dictionaries, so that the loop can save, restore, grow and weigh any strategy alike:
     ``parameter_state`` holds tensors shaped like parameters (kind, then the parameter's name),
     which grow with them; ``buffers`` holds everything else, stored examples above all. A run that
-    is resumed finds only these two as they were, not what else an object remembers. ``seed`` and
-    ``batch_size`` are those of the run. ``needs_gradients``: whether it is of no use to a learner
-    without any.
+    is resumed finds only these two as they were: one whose strategy changed anything else is
+    refused, but for attributes named in ``transient``, which are computed again when needed.
+    ``seed`` and ``batch_size`` are those of the run. ``needs_gradients``: whether it is of no use
+    to a learner without any.
     """
 
     needs_gradients: ClassVar[bool] = True
+    transient: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, seed: int = 0, batch_size: int = 512) -> None:
         self._check_hooks()

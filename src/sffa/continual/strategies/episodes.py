@@ -16,6 +16,8 @@ from sffa.errors import ConfigurationError
 class EpisodicMemory(Strategy):
     """Keep ``patterns`` random examples of each experience: memory grows by that many at a time."""
 
+    transient = frozenset({"_rows"})
+
     def __init__(self, patterns: int, *, seed: int = 0, batch_size: int = 512) -> None:
         super().__init__(seed, batch_size)
         if patterns < 0:

@@ -55,6 +55,8 @@ class Gaussian(Strategy):
         direction.
     """
 
+    transient = frozenset({"_opened"})
+
     def __init__(
         self,
         parts: int = 5,

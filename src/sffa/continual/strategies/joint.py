@@ -12,6 +12,7 @@ from sffa.continual.views import View, merge
 class Joint(Strategy):
     """Train each experience on all examples seen so far: the upper bound, memory unbounded."""
 
+    transient = frozenset({"_kept"})
     _kept = 0.0
 
     def training_view(self, experience: Experience, past: Sequence[Experience]) -> View:
