@@ -33,7 +33,7 @@ def references(config: Mapping[str, Any]) -> list[str]:
     >>> references({"algorithm": "sffa", "method": "replay+ideas:Shrink"})
     ['ideas:Shrink']
     """
-    given = [config.get(name) for name in ("algorithm", "method")]
+    given = [config.get(name) for name in ("algorithm", "method", "stream")]
     parts = [part for value in given if isinstance(value, str) for part in value.split("+")]
     return [part for part in parts if is_reference(part)]
 

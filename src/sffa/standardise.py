@@ -80,3 +80,44 @@ def feature_moments(table: Array, *, rounding: float = 0.0) -> tuple[Array, Arra
     std = table.std(axis=0, dtype=np.float64)
     least = np.maximum(rounding * np.abs(mean), _SMALLEST) if rounding else 0.0
     return mean, np.where(std > least, std, 1.0)
+
+
+class RunningScale:
+    """Mean and deviation of all examples met so far, merged part by part in float64.
+
+    Whether features have scales of their own is decided by the first examples.
+
+    >>> scale = RunningScale()
+    >>> scale.add(np.array([[0], [255]], np.uint8))
+    >>> scale.add(np.array([[255], [255]], np.uint8))
+    >>> scale.values()[0]
+    0.75
+    """
+
+    def __init__(self) -> None:
+        self.count = 0.0
+        self.mean: Array = np.zeros(0)
+        self.squares: Array = np.zeros(0)
+
+    def add(self, x: Array) -> None:
+        """Take examples (N, ...) into account."""
+        flat = x.reshape(len(x), -1) / (255.0 if x.dtype == np.uint8 else 1.0)
+        per_feature = is_table(x) if not self.count else len(self.mean) > 1
+        table = flat.astype(np.float64).reshape(-1, flat.shape[1] if per_feature else 1)
+        count = float(len(table))
+        mean = table.mean(axis=0)
+        squares = ((table - mean) ** 2).sum(axis=0)
+        if self.count:
+            apart, total = mean - self.mean, self.count + count
+            squares += self.squares + apart**2 * self.count * count / total
+            mean = self.mean + apart * count / total
+        self.count, self.mean, self.squares = self.count + count, mean, squares
+
+    def values(self) -> tuple[Any, Any]:
+        """Return mean and deviation, of each feature or of all; that of a constant one is 1."""
+        std = np.sqrt(self.squares / self.count)
+        least = np.maximum(ROUNDING * np.abs(self.mean), _SMALLEST)
+        std = np.where(std > least, std, 1.0)
+        if len(self.mean) == 1:
+            return float(self.mean[0]), float(std[0])
+        return self.mean.astype(np.float32), std.astype(np.float32)

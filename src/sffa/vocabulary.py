@@ -82,6 +82,7 @@ _METRICS = {
     "fwt": Term("Forward transfer"),
     "bwt": Term("Backward transfer"),
 }
+_HELD = {"val_acc": Term("Held-out accuracy")}
 
 DATASETS, SCENARIOS, METHODS = tuple(_DATASETS), tuple(_SCENARIOS), tuple(_METHODS)
 ALGORITHMS, METRICS = tuple(_ALGORITHMS), tuple(_METRICS)
@@ -91,7 +92,7 @@ STATIC_METRICS, CONTINUAL_METRICS = METRICS[:3], METRICS[3:]
 LOWER_IS_BETTER = frozenset({"fgt"})
 NAMES = {
     key: term.name
-    for terms in (_DATASETS, _SCENARIOS, _METHODS, _ALGORITHMS, _METRICS)
+    for terms in (_DATASETS, _SCENARIOS, _METHODS, _ALGORITHMS, _METRICS, _HELD)
     for key, term in terms.items()
 }
 

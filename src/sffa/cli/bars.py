@@ -41,7 +41,7 @@ class Bar(Callback):
     def on_batch_end(self, progress: Progress) -> bool:
         """Move the bar."""
         assert self.task is not None
-        self.bars.update(self.task, completed=progress.step, total=progress.steps)
+        self.bars.update(self.task, completed=progress.step, total=progress.steps or None)
         return bool(self.stop)
 
 
@@ -66,7 +66,9 @@ class ExperienceBar(Bar):
     def on_experience_end(self, learner: Learner, result: Result) -> None:
         """Print the accuracies on the experiences seen."""
         if result.done:
-            seen = ", ".join(f"{value:.1f}" for value in result.rows[-1][: result.done])
+            learned = result.learned or range(1, len(result.chances) + 1)
+            row = zip(result.rows[-1], learned, strict=True)
+            seen = ", ".join(f"{v:.1f}" for v, at in row if at is not None and at <= result.done)
             classes = result.experiences[-1]["classes"]
-            count = f"experience {result.done} of {len(result.chances)}"
-            self.say(f"{self.title}: {count}, classes {classes}: {seen} %")
+            total = "" if result.total is None else f" of {result.total}"
+            self.say(f"{self.title}: experience {result.done}{total}, classes {classes}: {seen} %")

@@ -34,8 +34,9 @@ from sffa.cli.options import (
 )
 from sffa.cli.signals import stop_requests
 from sffa.cli.text import plain, say
-from sffa.continual import METHODS, PAPER, ContinualConfig, options_of, run
+from sffa.continual import METHODS, PAPER, STREAMS, ContinualConfig, options_of, run
 from sffa.continual.strategies.registry import expectation
+from sffa.continual.streams.registry import find_stream
 from sffa.core import NetworkConfig
 from sffa.core.presets import COMPARED, is_network, preset_of
 from sffa.data import Dataset, load
@@ -52,6 +53,7 @@ from sffa.study.user_code import is_current
 
 _METHOD = f"{', '.join(METHODS)}; joined by +; all of the paper; or module:Class."
 RUNS = Path("runs")
+_STREAM = f"{', '.join(STREAMS)}; or module:Class."
 _SAVE = "Keep the trained network here."
 _ALGORITHM = f"{', '.join(COMPARED)}, all; or module:Class."
 
@@ -67,7 +69,16 @@ def continual(
     experiences: Annotated[
         int, typer.Option("--experiences", min=1, help="Parts the classes are split into.")
     ] = 5,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over each part.")] = 2,
+    stream: Annotated[str, typer.Option("--stream", help=_STREAM)] = "split",
+    holdout: Annotated[
+        float, typer.Option("--holdout", help="Share of each class set aside, to choose by.")
+    ] = 0.0,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            "--epochs", min=1, help="Passes over each part.", show_default="2; 1 if task-free"
+        ),
+    ] = None,
     batch_size: BatchSize = 512,
     lr: StepSize = 1e-3,
     hidden: Hidden = "1400,1400",
@@ -89,12 +100,14 @@ def continual(
     """
     use_threads(threads)
     common = {"dataset": dataset, "scenario": scenario, "seed": seed, "experiences": experiences}
-    common |= {"epochs": epochs, "batch_size": batch_size, "lr": lr, "hidden": widths(hidden)}
-    common |= {"backend": backend_of(backend, kernels)}
+    common |= {"batch_size": batch_size, "lr": lr, "hidden": widths(hidden)}
+    common |= {"backend": backend_of(backend, kernels), "stream": stream, "holdout": holdout}
+    common |= {} if epochs is None else {"epochs": epochs}
     configs = _configurations(common, method, algorithm, settings(given))
     if save is not None:
         _check_save(save, configs)
-    data = load(configs[0].dataset, data_dir=data_dir)
+    needs_data = find_stream(configs[0].stream).needs_data
+    data = load(configs[0].dataset, data_dir=data_dir) if needs_data else None
     console = Console(stderr=True)
     if not quiet:
         _warn(configs, console)
@@ -183,8 +196,10 @@ def _check_save(save: Path, configs: list[ContinualConfig]) -> None:
     probe_writable(save)
 
 
-def _about(config: ContinualConfig, data: Dataset, save: Path) -> dict[str, Any]:
+def _about(config: ContinualConfig, data: Dataset | None, save: Path) -> dict[str, Any]:
     """Return what a model file says of its data; in Domain IL a label is a place, not a class."""
+    if data is None:
+        return {}
     notes = about(config.dataset, config.algorithm, data, save)
     if config.scenario == "domain":
         del notes["class_names"]
@@ -217,7 +232,7 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None
 
 def _run(
     config: ContinualConfig,
-    data: Dataset,
+    data: Dataset | None,
     out: Path,
     console: Console,
     tensorboard: Path | None,
@@ -226,7 +241,7 @@ def _run(
     """Run one configuration with a progress bar; write its record and curve; return the record."""
     environment = describe()  # before the run: files may change while it takes its time
     name = file_name(Run(config))
-    board = open_board(tensorboard and tensorboard / name, data)
+    board = open_board(tensorboard and tensorboard / name, data) if data is not None else None
     checkpoint = out / f"{name}.checkpoint.safetensors"
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
     with stop_requests() as asked, ExperienceBar(console, title, asked) as bar:
@@ -260,13 +275,21 @@ def _matrix_table(record: Record) -> Table:
             f"{record.dataset}, seed {record.seed}"
         ),
         caption=f"Acc {numbers['acc']:.2f}, Fgt {numbers['fgt']:.2f}, FwT {numbers['fwt']:.2f}, "
-        f"BWT {numbers['bwt']:.2f} %",
+        f"BWT {numbers['bwt']:.2f} %"
+        + (f"; held out {numbers['val_acc']:.2f} %" if "val_acc" in numbers else ""),
     )
     table.add_column("after")
-    for part in record.details["experiences"]:
+    details = record.details
+    for part in details.get("tests", details["experiences"]):
         table.add_column("/".join(str(label) for label in part["classes"]), justify="right")
-    for done, row in enumerate(record.details["matrix"]):
-        cells = [f"[bold]{v:.2f}[/]" if i == done - 1 else f"{v:.2f}" for i, v in enumerate(row)]
+    rows = details["matrix"]
+    seen = details.get("seen", range(len(rows)))
+    learned = details.get("learned", range(1, len(rows[0]) + 1))
+    for done, row in zip(seen, rows, strict=True):
+        cells = [
+            f"[bold]{v:.2f}[/]" if at == done else f"{v:.2f}"
+            for v, at in zip(row, learned, strict=True)
+        ]
         table.add_row("nothing" if not done else f"experience {done}", *cells)
     return table
 

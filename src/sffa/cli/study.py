@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from sffa.cli.options import AsJson
 from sffa.cli.progress_view import wide_console
 from sffa.cli.text import plain
 from sffa.study import Store, export_csv, import_csv, read_records
 from sffa.study.compare import written
 from sffa.study.statistics import Summary
+
+if TYPE_CHECKING:
+    from sffa.report.choice import Choice
 
 app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
 
@@ -28,12 +33,14 @@ def show(
     """Show mean and standard error of every cell, and what failed."""
     from sffa.report.cells import cells
 
-    metrics = ("acc", "best", "fgt", "fwt")
+    records = read_records(path)
+    held = any("val_acc" in record.metrics for record in records)
+    metrics = ("acc", *(["val_acc"] if held else []), "best", "fgt", "fwt")
     columns = ("dataset", "scenario", "method", "algorithm", "variant")
     table = Table(box=SIMPLE_HEAD)
     for name in (*columns, "done", "failed", *metrics):
         table.add_column(name, no_wrap=True)
-    for cell in cells(read_records(path)):
+    for cell in cells(records):
         names = cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant
         row = [plain(name) for name in names]
         row += [plain(len(cell.runs)), plain(len(cell.failed))]
@@ -45,6 +52,43 @@ def _written(found: Summary | None) -> str:
     if found is None:
         return ""
     return written(found.mean, found.sem)
+
+
+@app.command()
+def best(
+    path: Annotated[Path, typer.Argument(help="A store or a CSV.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Choose the best settings of every cell on held-out examples; show their test accuracy."""
+    from sffa.report.choice import CHOSEN_BY, choices
+
+    found = choices(read_records(path))
+    if as_json:
+        print(json.dumps({"chosen_by": CHOSEN_BY, "choices": [_chosen(c) for c in found]}))
+        return
+    table = Table(box=SIMPLE_HEAD, caption=f"chosen by {CHOSEN_BY}")
+    columns = ("dataset", "scenario", "method", "algorithm", "settings", "tried", "seeds")
+    for name in (*columns, "held out, %", "test, %"):
+        table.add_column(name)
+    for choice in found:
+        cell = choice.cell
+        names = (*cell.place, cell.variant or "the only ones", choice.tried, len(choice.seeds))
+        numbers = (written(each.mean, each.sem) for each in (choice.held, choice.test))
+        table.add_row(*(plain(name) for name in names), *numbers)
+    wide_console().print(table)
+
+
+def _chosen(choice: Choice) -> dict[str, Any]:
+    """Return a choice as JSON has it; its configuration is that of any of its runs."""
+    config = {k: v for k, v in choice.cell.runs[0].config.items() if k != "seed"}
+    numbers = {"held": choice.held, "test": choice.test}
+    return {
+        "config": config,
+        "settings": choice.cell.variant,
+        "tried": choice.tried,
+        "seeds": list(choice.seeds),
+        **{name: {"mean": each.mean, "sem": each.sem} for name, each in numbers.items()},
+    }
 
 
 @app.command()

@@ -24,7 +24,14 @@ from sffa.continual.strategies import (
     make_strategy,
     options_of,
 )
-from sffa.continual.stream import Data, Experience, Stream
+from sffa.continual.stream import AnyStream, Data, Experience, Stream
+from sffa.continual.streams.blurry import Blurry
+from sffa.continual.streams.iterated import IteratorStream
+from sffa.continual.streams.partition import Partition
+from sffa.continual.streams.registry import STREAMS, make_stream, stream_options
+from sffa.continual.streams.repetition import Repetition
+from sffa.continual.streams.task_free import TaskFree
+from sffa.continual.streams.transformed import Permuted, Rotated
 from sffa.continual.views import View
 from sffa.core import Batch, Clock
 
@@ -38,7 +45,10 @@ __all__ = [
     "METHODS",
     "PAPER",
     "SI",
+    "STREAMS",
+    "AnyStream",
     "Batch",
+    "Blurry",
     "Clock",
     "Combined",
     "ContinualConfig",
@@ -46,18 +56,26 @@ __all__ = [
     "Data",
     "Experience",
     "Gaussian",
+    "IteratorStream",
     "Joint",
     "LwF",
     "Naive",
+    "Partition",
+    "Permuted",
+    "Repetition",
     "Replay",
     "Result",
+    "Rotated",
     "Stopped",
     "Strategy",
     "Stream",
+    "TaskFree",
     "View",
     "expectation",
     "make_learner",
     "make_strategy",
+    "make_stream",
     "options_of",
     "run",
+    "stream_options",
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
+from torch import Tensor
 
 from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.result import Result
@@ -17,6 +19,7 @@ from sffa.core import Trainer
 from sffa.core.training_state import said
 from sffa.errors import ConfigurationError, ModelFileError
 
+_RUN = "run."  # before the names of tensors that are the run's own
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Percent = Annotated[float, Field(ge=-1, le=101, allow_inf_nan=False, strict=True)]
 _Natural = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
@@ -26,7 +29,8 @@ _Natural = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 class RunState:
     """Where a run stands: the next batch of the next epoch of an experience.
 
-    ``entered`` tells whether its classes are met; ``seconds`` were spent on it before a stop.
+    ``entered`` tells whether its classes are met; ``seconds`` were spent since the last evaluation,
+    on experiences of ``classes``, before a stop.
     """
 
     experience: int = 0
@@ -35,6 +39,7 @@ class RunState:
     steps: int = 0
     entered: bool = False
     seconds: float = 0.0
+    classes: list[int] = field(default_factory=list)
 
 
 def save(
@@ -45,10 +50,12 @@ def save(
     state: RunState,
     result: Result,
     undeclared: Sequence[str] = (),
+    extra: Mapping[str, Tensor] | None = None,
 ) -> None:
     """Write learner, optimiser, strategy, position and the result so far, whole or not at all.
 
-    ``undeclared`` are attributes of the strategy that changed and are not in the file.
+    ``undeclared`` are attributes of the strategy that changed and are not in the file; ``extra``
+    are tensors of the run itself.
     """
     notes = {
         "continual": identity,
@@ -59,22 +66,31 @@ def save(
         "seconds": result.seconds,
         "peak_memory_mb": result.peak_memory_mb,
         "undeclared": list(undeclared),
+        "held": result.held,
+        "seen": result.seen,
+        "learned": result.learned,
+        "chances": result.chances,
     }
-    trainer.save(path, notes, strategy.tensors())
+    own = {f"{_RUN}{name}": tensor for name, tensor in (extra or {}).items()}
+    trainer.save(path, notes, {**strategy.tensors(), **own})
 
 
 def load(
-    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result
-) -> tuple[Trainer, RunState]:
-    """Read a checkpoint of the same configuration into ``strategy`` and ``result``."""
+    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result, every: int = 1
+) -> tuple[Trainer, RunState, dict[str, Tensor]]:
+    """Read a checkpoint of the same configuration into ``strategy`` and ``result``.
+
+    There is an evaluation after ``every`` experiences. Return the trainer, the position and the
+    tensors of the run itself.
+    """
     trainer, notes, extra = Trainer.load_run(path)
     if "continual" not in notes:
         raise ModelFileError(f"{path} is a model, not a checkpoint of a continual run")
     try:
         found = _Notes(**notes)
-        if {*notes["position"]} != {*asdict(RunState())}:
+        if not {*asdict(RunState())} - {"classes"} <= {*notes["position"]} <= {*asdict(RunState())}:
             raise ValueError("a position that is not whole")
-        found.check(len(result.chances))
+        found.check(len(result.chances), result.total, every)
     except (ValidationError, ValueError, TypeError) as error:
         raise ModelFileError(f"{path} holds a run that cannot go on: {said(error)}") from None
     _same(path, found.continual, identity)
@@ -84,14 +100,18 @@ def load(
             f"{', '.join(found.undeclared)[:200]!r}; keep it in parameter_state or buffers, and "
             "start again without that file"
         )
-    strategy.restore(extra)
+    strategy.restore({name: t for name, t in extra.items() if not name.startswith(_RUN)})
     _check_state(path, strategy, trainer)
     result.rows = found.rows
+    result.held, result.seen = found.held, found.seen or list(range(len(found.rows)))
+    if found.chances:
+        result.learned, result.chances = found.learned, found.chances
     result.per_class = dict(found.per_class)
     result.experiences = notes["experiences"]
     result.seconds = found.seconds
     result.peak_memory_mb = found.peak_memory_mb
-    return trainer, found.position
+    own = {n.removeprefix(_RUN): t for n, t in extra.items() if n.startswith(_RUN)}
+    return trainer, found.position, own
 
 
 class _Experience(BaseModel):
@@ -118,20 +138,35 @@ class _Notes(BaseModel):
     seconds: _Amount
     peak_memory_mb: _Amount
     undeclared: list[str] = []
+    held: list[list[_Percent]] = []
+    seen: list[_Natural] = []
+    learned: list[_Natural | None] | None = None
+    chances: list[_Percent] = []
 
-    def check(self, count: int) -> None:
-        """Refuse a position that does not go with the results, or with so many experiences."""
+    def check(self, count: int, total: int | None, every: int) -> None:
+        """Refuse a position that does not go with the results, parts or experiences."""
         at = self.position
+        seen = self.seen or list(range(len(self.rows)))
         numbers = at.experience, at.epoch, at.batch, at.steps
         if not all(0 <= number < 2**53 for number in numbers) or not 0 <= at.seconds < math.inf:
             raise ValueError(f"a position of {numbers}")
-        if not len(self.experiences) == at.experience == len(self.rows) - 1 <= count:
+        ascending = seen[0] == 0 and all(a < b for a, b in pairwise(seen))
+        end = math.inf if total is None else total
+        if not len(self.experiences) + 1 == len(self.rows) == len(seen) or not (
+            ascending and seen[-1] <= at.experience <= min(end, seen[-1] + every - 1)
+        ):
             raise ValueError(
                 f"{len(self.rows)} rows and {len(self.experiences)} experiences at experience "
-                f"{at.experience} of {count}"
+                f"{at.experience} of {total}"
             )
-        if any(len(row) != count for row in self.rows):
+        if any(len(row) != count for row in [*self.rows, *self.held]):
             raise ValueError(f"a row without {count} accuracies")
+        if len(self.held) not in (0, len(self.rows)):
+            raise ValueError(f"{len(self.held)} rows of held-out accuracy for {len(self.rows)}")
+        if self.chances and len(self.chances) != count:
+            raise ValueError(f"{len(self.chances)} chances for {count} parts")
+        if self.learned is not None and len(self.learned) != count:
+            raise ValueError(f"{len(self.learned)} parts learned of {count}")
 
 
 def _check_state(path: Path, strategy: Strategy, trainer: Trainer) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from sffa.continual.strategies.registry import make_strategy
 from sffa.continual.stream import Scenario
+from sffa.continual.streams.registry import check_stream, find_stream
 from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import PRESETS, check, completed
@@ -51,14 +52,28 @@ class ContinualConfig(Strict):
         default={}, description="other options of the network; see core.presets"
     )
     options: dict[str, bool | float | int | str | list[Any]] = Field(
-        default={}, description="of the strategies, as in {'ewc.strength': 1e5}"
+        default={}, description="of strategies and stream, as in {'ewc.strength': 1e5}"
     )
     backend: Literal["auto", "torch", "numba"] = Field(
         default="auto", description="backend of the forward-forward networks"
     )
+    stream: str = Field(
+        default="split", description="a name of continual.STREAMS, or your own as module:Class"
+    )
+    holdout: float = Field(
+        default=0.0, ge=0, lt=1, description="share of each class's training examples set aside"
+    )
+    standardise: Literal["all", "first", "running"] = Field(
+        default="all", description="mean and deviation of all data, the first experience, those met"
+    )
+    evaluate_every: int | None = Field(
+        default=None, ge=1, description="experiences from one evaluation to the next"
+    )
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
-    later: ClassVar[tuple[str, ...]] = ("lr_schedule",)
+    later: ClassVar[tuple[str, ...]] = (
+        *("lr_schedule", "stream", "holdout", "standardise", "evaluate_every"),
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -75,6 +90,8 @@ class ContinualConfig(Strict):
         options = values.get("options")
         if isinstance(options, dict):
             values = {**values, "options": _flat(options)}
+        if values.get("stream") == "task-free":
+            values = {"epochs": 1, **values}
         algorithm = str(values.get("algorithm", "sffa"))
         if algorithm in PRESETS or is_reference(algorithm):
             network = completed(algorithm, values.get("network", {}), "stream")
@@ -84,8 +101,19 @@ class ContinualConfig(Strict):
     @model_validator(mode="after")
     def _known(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
-        make_strategy(self.parts, self.options)
+        stream = find_stream(self.stream)
+        others = self.method_options
+        check_stream(self.stream, {k: v for k, v in self.options.items() if k not in others})
+        make_strategy(self.parts, others)
+        if not stream.boundaries and self.epochs > 1:
+            raise ValueError(f"stream '{self.stream}' is seen once: use epochs=1")
         return self
+
+    @property
+    def method_options(self) -> dict[str, Any]:
+        """The options of the strategies, without those of the stream."""
+        mark = f"{self.stream}."
+        return {k: v for k, v in self.options.items() if not k.startswith(mark)}
 
     @property
     def parts(self) -> list[str]:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
+import torch
+from torch import Tensor
 
 from sffa.continual import checkpoint as checkpoint_file
 from sffa.continual.checkpoint import RunState
 from sffa.continual.config import ContinualConfig
-from sffa.continual.evaluation import evaluate
+from sffa.continual.evaluation import evaluate, is_met
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.registry import describe, make_strategy
-from sffa.continual.stream import Data, Experience, Stream
+from sffa.continual.stream import AnyStream, Data, Experience, Stream
+from sffa.continual.streams.iterated import Adapted, as_stream
+from sffa.continual.streams.registry import describe_stream, find_stream, make_stream
 from sffa.continual.undeclared import changed, digests
 from sffa.continual.views import View
 from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
@@ -30,8 +35,9 @@ from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, SFFAError, SFFAWarning, warn_renamed
-from sffa.extension import code_of, note_source
+from sffa.extension import code_of, is_reference, note_source
 from sffa.memory import peak_mb, restart_peak
+from sffa.standardise import RunningScale, scale_of
 
 
 class Stopped(SFFAError):
@@ -44,7 +50,7 @@ def run(
     *,
     strategy: Strategy | None = None,
     learner: Learner | None = None,
-    stream: Stream | None = None,
+    stream: AnyStream | Iterable[Any] | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
     on_experience: Callable[[int, Result, Learner], object] | None = None,
@@ -64,7 +70,8 @@ def run(
     learner
         What learns, such as ``sffa.Network(784)``, with no class of the stream met yet.
     stream
-        The experiences, in place of those that ``config`` cuts out of ``data``.
+        The experiences, in place of those that ``config`` names: a stream of `continual.STREAMS`,
+        an `IteratorStream`, a list of `Experience`, or an object with what `Stream` has.
     callbacks
         Look on; see `sffa.core.Callback`. One that stops the run ends it with `Stopped`.
     checkpoint
@@ -89,8 +96,11 @@ def run(
     if not going.result.rows:
         going.evaluate()
         going.report(listeners)
-    while going.state.experience < len(going.stream):
-        going.learn(going.stream[going.state.experience], listeners)
+    for experience in going.stream.starting(going.state.experience):
+        going.learn(experience, listeners)
+        going.report(listeners)
+    if going.result.done < going.state.experience:
+        going.conclude()
         going.report(listeners)
     going.result.learner = going.learner
     return going.result
@@ -106,54 +116,90 @@ class ContinualRun:
         *,
         strategy: Strategy | None = None,
         learner: Learner | None = None,
-        stream: Stream | None = None,
+        stream: AnyStream | Iterable[Any] | None = None,
         checkpoint: Path | None = None,
     ) -> None:
         if not isinstance(config, ContinualConfig):
             raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
-        if isinstance(data, str | os.PathLike):
-            raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
-        if stream is None:
-            if data is None:
-                raise DataError("a run needs data or a stream")
-            groups = config.seed, config.experiences, config.class_order
-            stream = Stream(data, config.scenario, *groups)
-        self.config = config = _described(config, stream, strategy, learner)
+        self.stream = _stream_of(config, data, stream)
+        given = None if stream is None else self.stream
+        self.config = config = _described(config, self.stream, given, strategy, learner)
         self.checkpoint = checkpoint
-        self.stream = stream
-        self.strategy = strategy or make_strategy(config.parts, config.options)
-        self.strategy.check(stream)
-        self.strategy.join_run(config.seed, config.batch_size)
+        self.strategy = strategy or make_strategy(config.parts, config.method_options)
+        self._check_strategy()
+        self.every = config.evaluate_every or self.stream.evaluate_every
         self.state = RunState()
-        self.result = Result(config, stream.chances)
+        self.scale = RunningScale()
+        self.result = self._nothing_yet()
         values = config.model_dump(mode="json")
-        self.identity: dict[str, Any] = {"config": values, "data": stream.fingerprint}
+        self.identity: dict[str, Any] = {"config": values, "data": self.stream.fingerprint}
         self.identity["code"] = code_of(values)
-        views = [self._view(experience) for experience in stream]
-        self.steps = sum(-(-len(v) // config.batch_size) for v in views) * config.epochs
+        self.steps = self._count_steps()
         if learner is None:
-            learner = make_learner(config, stream.data.features, len(stream.classes))
-        if learner.closed_form and self.strategy.needs_gradients:
-            raise ConfigurationError(
-                f"{config.algorithm} learns in closed form and forgets nothing: method "
-                f"'{config.method}' has no gradient to work on; use method 'naive'"
-            )
-        if checkpoint is not None and type(learner) not in KINDS.values():
-            raise ConfigurationError(
-                f"a checkpoint holds networks of sffa itself, not a {type(learner).__name__}: run "
-                "it without"
-            )
+            learner = make_learner(config, self.stream.features, len(self.stream.classes))
+        self._check_learner(learner)
         if checkpoint is not None and checkpoint.exists():
             self._resume(checkpoint)
         else:
-            if not learner.standardised:
-                learner.standardise(stream.data.mean, stream.data.std)
+            self._standardise(learner)
             self.trainer = Trainer(
                 learner, lr=config.lr, seed=config.seed, lr_schedule=config.lr_schedule
             )
         self.strategy.attach(self.learner)
         self._digests = digests(self.strategy, self.learner)
         self._undeclared: list[str] = []
+
+    def _nothing_yet(self) -> Result:
+        """Return the result before anything is learned."""
+        stream = self.stream
+        learned = stream.learned
+        return Result(
+            self.config,
+            stream.chances,
+            learned=[None] * len(stream.tests) if learned is None else list(learned),
+            tests=[list(test.classes) for test in stream.tests],
+            total=stream.length,
+        )
+
+    def _check_strategy(self) -> None:
+        """Refuse a stream that the strategy cannot serve; let it join the run."""
+        if not self.stream.boundaries and self.strategy.needs_boundaries:
+            raise ConfigurationError(
+                f"{self.config.method} acts where an experience ends, and stream "
+                f"'{self.config.stream}' does not say where: use naive, replay-reservoir, "
+                "replay-balanced, derpp, or er-ace with er-ace.policy=reservoir"
+            )
+        self.strategy.check(self.stream)
+        self.strategy.join_run(self.config.seed, self.config.batch_size)
+
+    def _check_learner(self, learner: Learner) -> None:
+        """Refuse a learner that the strategy, or a checkpoint, cannot serve."""
+        if learner.closed_form and self.strategy.needs_gradients:
+            raise ConfigurationError(
+                f"{self.config.algorithm} learns in closed form and forgets nothing: method "
+                f"'{self.config.method}' has no gradient to work on; use method 'naive'"
+            )
+        if self.checkpoint is not None and type(learner) not in KINDS.values():
+            raise ConfigurationError(
+                f"a checkpoint holds networks of sffa itself, not a {type(learner).__name__}: run "
+                "it without"
+            )
+
+    def _standardise(self, learner: Learner) -> None:
+        """Set mean and deviation before anything is learned, unless the learner has its own."""
+        if learner.standardised or self.config.standardise == "running":
+            return
+        known = self.stream.scale if self.config.standardise == "all" else None
+        if known is None:
+            known = scale_of(self.stream.first.train.x.numpy())
+        learner.standardise(*known)
+
+    def _count_steps(self) -> int:
+        """Return the batches of the whole run, 0 if nobody knows."""
+        if self.stream.length is None or not isinstance(self.stream, Stream):
+            return 0
+        sizes = [len(self._view(experience)) for experience in self.stream.starting(0)]
+        return sum(-(-size // self.config.batch_size) for size in sizes) * self.config.epochs
 
     @property
     def learner(self) -> Learner:
@@ -191,19 +237,41 @@ class ContinualRun:
 
     def enter(self, experience: Experience) -> None:
         """Meet the classes of an experience; optimiser and strategy follow whatever grew."""
+        if self.config.standardise == "running":
+            self.scale.add(experience.train.x.numpy())
+            self.learner.standardise(*self.scale.values())
         self.strategy.grow(self.trainer.add_classes(experience.labels, experience.task))
-        self.strategy.before_experience(self.learner, experience)
+        if self.stream.boundaries:
+            self.strategy.before_experience(self.learner, experience)
         self.state.entered = True
 
     def finish(self, experience: Experience, started: float) -> None:
-        """Let the strategy remember an experience, evaluate, and save."""
-        self.strategy.after_experience(self.learner, experience)
+        """Let the strategy remember an experience; evaluate and save, if it is time to."""
+        if self.stream.boundaries:
+            self.strategy.after_experience(self.learner, experience)
+        else:
+            self.strategy.observe(self.learner, experience)
+        done = experience.index + 1
+        self._note_learned(done)
         seconds = self.state.seconds + time.perf_counter() - started
-        self.state = RunState(experience=experience.index + 1, steps=self.state.steps)
+        classes = list(dict.fromkeys([*self.state.classes, *experience.classes]))
+        self.state = RunState(
+            experience=done, steps=self.state.steps, seconds=seconds, classes=classes
+        )
+        if done % self.every == 0 or done == self.stream.length:
+            self.conclude(started)
+        else:
+            self._take_time(started)
+
+    def conclude(self, started: float | None = None) -> None:
+        """Evaluate what was learned since the last evaluation, and save."""
+        started = time.perf_counter() if started is None else started
+        seconds, classes = self.state.seconds, self.state.classes
+        self.state = RunState(experience=self.state.experience, steps=self.state.steps)
         self.evaluate()
         self.result.experiences.append(
             {
-                "classes": list(experience.classes),
+                "classes": classes,
                 "seconds": seconds,
                 "memory_mb": psutil.Process().memory_info().rss / 2**20,
                 "strategy_mb": self.strategy.megabytes,
@@ -213,26 +281,44 @@ class ContinualRun:
         self._take_time(started)
         self.save()
 
+    def _note_learned(self, done: int) -> None:
+        """Note which tested parts count as learned now, if the stream does not know beforehand."""
+        learned = self.result.learned
+        if self.stream.learned is not None or learned is None or None not in learned:
+            return
+        for number, test in enumerate(self.stream.tests):
+            if learned[number] is None and is_met(self.learner, test):
+                learned[number] = done
+                if self.stream.scenario == "class":
+                    self.result.chances[number] = 100.0 / len(self.learner.classes)
+
     def order(self, experience: Experience, count: int, epoch: int) -> Array:
         """Draw the order of the examples; from the clock, so that it needs no state."""
+        if not self.stream.shuffled:
+            return np.arange(count)
         return generator(self.config.seed, "order", experience.index, epoch).permutation(count)
 
     def _view(self, experience: Experience) -> View:
-        past = [self.stream[number] for number in range(experience.index)]
-        return self.strategy.training_view(experience, past)
+        if type(self.strategy).training_view is Strategy.training_view:
+            return experience.train
+        return self.strategy.training_view(experience, self.stream.past(experience.index))
 
     def evaluate(self) -> None:
         """Add a row to the accuracy matrix."""
         started = time.perf_counter()
-        row, self.result.per_class = evaluate(self.learner, self.stream)
+        row, held, self.result.per_class = evaluate(self.learner, self.stream)
         self.result.rows.append(row)
+        self.result.held += [held] if held else []
+        self.result.seen.append(self.state.experience)
         if not self.result.experiences and len(self.result.rows) == 1:
             self._take_time(started)
 
     def report(self, callbacks: Sequence[Callback]) -> None:
-        """Show the result so far to the callbacks; stop if one of them asks for it."""
+        """Show the result so far to the callbacks, if it is new; stop if one asks for it."""
+        if self.result.done < self.state.experience:
+            return
         stop = notify(callbacks, "on_experience_end", self.learner, self.result)
-        if stop and self.state.experience < len(self.stream):
+        if stop and self.state.experience != self.stream.length:
             self._stop(time.perf_counter())
 
     def save(self) -> None:
@@ -247,6 +333,7 @@ class ContinualRun:
                 self.state,
                 self.result,
                 self._undeclared,
+                _tensors(self.scale),
             )
 
     def _look_for_undeclared(self) -> None:
@@ -263,9 +350,12 @@ class ContinualRun:
         self._undeclared = found
 
     def _resume(self, path: Path) -> None:
-        self.trainer, self.state = checkpoint_file.load(
-            path, self.identity, self.strategy, self.result
+        self.trainer, self.state, own = checkpoint_file.load(
+            path, self.identity, self.strategy, self.result, self.every
         )
+        if "count" in own:
+            self.scale.count = float(own["count"])
+            self.scale.mean, self.scale.squares = own["mean"].numpy(), own["squares"].numpy()
         if isinstance(self.learner, Network):
             self.learner.backend = self.config.backend
 
@@ -273,7 +363,7 @@ class ContinualRun:
         self.state.seconds += time.perf_counter() - started
         self._take_time(started)
         self.save()
-        where = f"{self.state.steps} of {self.steps} batches"
+        where = f"{self.state.steps} of {self.steps or 'unknown'} batches"
         if self.checkpoint is None:
             raise Stopped(f"stopped after {where}; there is no checkpoint to go on from")
         raise Stopped(f"stopped after {where}; run the same again to go on from {self.checkpoint}")
@@ -335,19 +425,58 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     )
 
 
+def _tensors(scale: RunningScale) -> dict[str, Tensor]:
+    """Return a running scale as tensors; nothing if no example was met."""
+    if not scale.count:
+        return {}
+    values = {"count": np.array(scale.count), "mean": scale.mean, "squares": scale.squares}
+    return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()}
+
+
+def _stream_of(config: ContinualConfig, data: Data | None, stream: Any) -> AnyStream:
+    """Return the stream that was given, or the one that a configuration names."""
+    if isinstance(data, str | os.PathLike):
+        raise DataError(f"expected a dataset, got {str(data)!r}; sffa.data.load reads one")
+    if stream is not None:
+        found = as_stream(stream, config.scenario)
+    else:
+        if data is None and find_stream(config.stream).needs_data:
+            raise DataError("a run needs data or a stream")
+        shared = ("scenario", "seed", "experiences", "class_order", "holdout", "batch_size")
+        common = {name: getattr(config, name) for name in shared}
+        found = make_stream(config.stream, config.options, data=data, **common)
+    if config.holdout and any(test.held is None for test in found.tests):
+        raise ConfigurationError(
+            "holdout is for streams that are cut out of data: give this one its held-out parts"
+        )
+    if not found.boundaries and config.epochs > 1:
+        raise ConfigurationError("a stream without boundaries is seen once: use epochs=1")
+    return found
+
+
 def _described(
     config: ContinualConfig,
-    stream: Stream,
+    stream: AnyStream,
+    given: AnyStream | None,
     strategy: Strategy | None,
     learner: Learner | None,
 ) -> ContinualConfig:
     """Write into a configuration what objects given beside it are."""
     told: dict[str, Any] = {}
-    named = getattr(stream.data, "name", config.dataset)
-    if "dataset" not in config.model_fields_set and f"split-{named}" != config.dataset:
-        told["dataset"] = named
+    if "dataset" not in config.model_fields_set and f"split-{stream.name}" != config.dataset:
+        told["dataset"] = stream.name
+    options = {k: v for k, v in config.options.items() if k not in config.method_options}
+    if given is not None and not isinstance(given, Adapted):
+        told["scenario"] = given.scenario
+        told["stream"], options = describe_stream(given)
+        if is_reference(told["stream"]):
+            note_source(type(given))
+        told["options"] = {**config.method_options, **options}
+        if given.scale is None and config.standardise == "all":
+            told["standardise"] = "first"
     if strategy is not None:
-        told["method"], told["options"] = describe(strategy)
+        told["method"], own = describe(strategy)
+        told["options"] = {**own, **options}
         for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:
             note_source(type(part))
     if learner is not None:

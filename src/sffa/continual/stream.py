@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.continual.views import View
+from sffa.continual.views import View, view_of
+from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, nearest
 from sffa.files import checksum
+from sffa.splits import hold_out
 
 Scenario = Literal["class", "domain", "task"]
 Order = Sequence[Sequence[int]]
@@ -49,7 +52,7 @@ class Experience:
     """One part of a stream: the classes of the dataset in it, and what the learner calls them.
 
     ``labels`` equals ``classes``, but in Domain IL it counts from zero. ``task`` is None unless
-    the learner is told the task.
+    the learner is told the task. ``held`` are training examples set aside to choose settings by.
     """
 
     index: int
@@ -58,10 +61,94 @@ class Experience:
     task: int | None
     train: View
     test: View
+    held: View | None = None
+
+    @classmethod
+    def of(cls, x: Any, y: Any, x_test: Any, y_test: Any, task: int | None = None) -> Self:
+        """Return the experience of examples (N, ...) and labels (N,); a stream numbers it."""
+        train, test = (view_of(tensor(a), tensor(b), task) for a, b in ((x, y), (x_test, y_test)))
+        labels = tuple(torch.unique(train.y).tolist())
+        return cls(0, labels, labels, task, train, test)
 
 
-class Stream:
+class AnyStream:
+    """What a run needs of a stream; the base of those that are cut out of data and of all others.
+
+    ``tests`` are what accuracies are taken on, each an experience with its ``test`` examples and,
+    if some are held out, ``held``. ``learned`` tells after how many experiences each of them
+    counts as learned; None: once its labels are met. ``scale`` are mean and deviation of the
+    inputs, None where nobody knows them beforehand, ``length`` the experiences, None if endless.
+    """
+
+    boundaries: bool = True  # whether strategies are told where an experience ends
+    shuffled: ClassVar[bool] = True  # whether the run draws the order within an experience
+    needs_data: ClassVar[bool] = True  # whether it is cut out of a dataset
+    evaluate_every: int = 1  # experiences from one evaluation to the next, unless a run says it
+    scenario: Scenario
+    tests: Sequence[Experience]
+    name: str = "stream"
+
+    def starting(self, start: int) -> Iterator[Experience]:
+        """Yield the experiences from number ``start`` on."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Experience]:
+        return self.starting(0)
+
+    @property
+    def first(self) -> Experience:
+        """The first experience, which is then still to come."""
+        return next(self.starting(0))
+
+    @property
+    def length(self) -> int | None:
+        """How many experiences there are; None if nobody knows."""
+        return None
+
+    @property
+    def features(self) -> int:
+        """Numbers of an example."""
+        return int(self.first.train.x[:1].numel())
+
+    @property
+    def scale(self) -> tuple[Any, Any] | None:
+        """Mean and deviation of all inputs, if they are known."""
+        return None
+
+    @property
+    def learned(self) -> list[int] | None:
+        """After how many experiences each of ``tests`` counts as learned."""
+        return None
+
+    @property
+    def chances(self) -> list[float]:
+        """Percentage right by guessing once each of ``tests`` is learned."""
+        return [100.0 / len(test.labels) for test in self.tests]
+
+    @property
+    def classes(self) -> list[int]:
+        """All classes that are known to come."""
+        return list(dict.fromkeys(label for test in self.tests for label in test.labels))
+
+    @property
+    def fingerprint(self) -> list[int]:
+        """Whole numbers that tell this stream from others."""
+        raise NotImplementedError
+
+    def past(self, number: int) -> Sequence[Experience]:
+        """Return the experiences before one, for strategies that train on them again."""
+        raise ConfigurationError(
+            "joint training goes back to all earlier experiences, and this stream cannot: use "
+            "another method"
+        )
+
+
+class Stream(AnyStream):
     """Experiences of a dataset, in order. Examples stay where they are; views hold indices.
+
+    Other streams inherit from it and arrange the groups of classes otherwise (`arrange`). All
+    groups are tested after each experience, whatever is trained on: ``tests`` are what accuracies
+    are taken on, one for each group.
 
     Parameters
     ----------
@@ -76,7 +163,13 @@ class Stream:
         How many; the classes are dealt out evenly.
     class_order
         The classes of each experience, instead of ``seed`` and ``experiences``.
+    holdout
+        The share of every class's training examples that is set aside and never trained on.
+    batch_size
+        New examples in a step, for streams that are cut by it.
     """
+
+    scenarios: ClassVar[tuple[str, ...]] = get_args(Scenario)
 
     def __init__(
         self,
@@ -85,18 +178,27 @@ class Stream:
         seed: int,
         experiences: int = 5,
         class_order: Order | None = None,
+        *,
+        holdout: float = 0.0,
+        batch_size: int = 512,
     ) -> None:
         self.data = data
+        self.name = getattr(data, "name", self.name)
         self.scenario: Scenario = scenario
-        groups = _deal(data.classes, seed, experiences) if class_order is None else class_order
+        self.seed = seed
+        self.holdout = holdout
+        self.batch_size = batch_size
+        _check_scenario(scenario, type(self))
+        groups = self.deal(experiences) if class_order is None else class_order
         self.groups = [tuple(int(label) for label in group) for group in groups]
-        _check(self.groups, data.classes, scenario)
-        names = np.full(data.classes, -1)
-        for group in self.groups:
-            for place, label in enumerate(group):
-                names[label] = place if scenario == "domain" else label
-        splits = [_Split(split, torch.from_numpy(names)) for split in (data.train, data.test)]
-        self._experiences = [self._cut(number, *splits) for number in range(len(self.groups))]
+        self.check_groups()
+        names = self.names()
+        kept, held = hold_out(data.train.y, float(holdout), generator(seed, "holdout"))
+        self._train = Cutter(data.train, names, kept)
+        self._held = self._train.at(held) if holdout else None
+        self._test = Cutter(data.test, names)
+        self.tests = [self.group(n) for n in range(len(self.groups))]
+        self._experiences: Sequence[Experience] = self.arrange()
 
     def __len__(self) -> int:
         return len(self._experiences)
@@ -107,17 +209,79 @@ class Stream:
     def __iter__(self) -> Iterator[Experience]:
         return iter(self._experiences)
 
+    def starting(self, start: int) -> Iterator[Experience]:  # noqa: D102
+        return (self[number] for number in range(start, len(self)))
+
+    def past(self, number: int) -> Sequence[Experience]:  # noqa: D102
+        return self._experiences[:number]
+
+    @property
+    def length(self) -> int:  # noqa: D102
+        return len(self)
+
+    @property
+    def features(self) -> int:  # noqa: D102
+        return self.data.features
+
+    @property
+    def scale(self) -> tuple[Any, Any]:  # noqa: D102
+        return self.data.mean, self.data.std
+
+    def deal(self, experiences: int) -> Order:
+        """Deal a random order of the classes out into experiences."""
+        classes = self.data.classes
+        if experiences > classes:
+            raise ConfigurationError(
+                f"{experiences} experiences need at least as many classes, the dataset has "
+                f"{classes}"
+            )
+        order = torch.randperm(classes, generator=torch.Generator().manual_seed(self.seed))
+        return [part.tolist() for part in torch.tensor_split(order, experiences)]
+
+    def check_groups(self) -> None:
+        """Refuse groups of classes that make no stream."""
+        _check(self.groups, self.data.classes, self.scenario)
+
+    def names(self) -> Tensor:
+        """Return what the learner calls each class of the dataset."""
+        names = torch.full((self.data.classes,), -1)
+        for group in self.groups:
+            for place, label in enumerate(group):
+                names[label] = place if self.scenario == "domain" else label
+        return names
+
+    def arrange(self) -> Sequence[Experience]:
+        """Return the experiences, in order; here the groups, one after the other."""
+        return self.tests
+
     @property
     def classes(self) -> list[int]:
         """All classes of the stream, in the order they come."""
         return [label for group in self.groups for label in group]
 
     @property
+    def learned(self) -> list[int]:
+        """After how many experiences each of ``tests`` counts as learned: all its classes met."""
+        found = []
+        for test in self.tests:
+            lacking = {*test.labels}
+            for experience in self:
+                alike = self.scenario != "task" or experience.task == test.task
+                lacking -= {*experience.labels} if alike else set()
+                if not lacking:
+                    break
+            found.append(experience.index + 1)
+        return found
+
+    @property
     def chances(self) -> list[float]:
-        """Percentage right by guessing once each experience is learned."""
-        sizes = np.array([len(group) for group in self.groups])
-        options = np.cumsum(sizes) if self.scenario == "class" else sizes
-        return [100.0 / int(count) for count in options]
+        """Percentage right by guessing once each of ``tests`` is learned."""
+        counts = [len(test.labels) for test in self.tests]
+        if self.scenario == "class":
+            met: set[int] = set()
+            known = [len(met := met | {*experience.labels}) for experience in self]
+            counts = [known[number - 1] for number in self.learned]
+        return [100.0 / count for count in counts]
 
     @property
     def fingerprint(self) -> list[int]:
@@ -126,53 +290,99 @@ class Stream:
         sizes = [len(train.y), len(test.y), self.data.features]
         return [*sizes, checksum(train.x, train.y, test.x, test.y)]
 
-    def _cut(self, number: int, train: _Split, test: _Split) -> Experience:
+    def group(self, number: int) -> Experience:
+        """Return all examples of a group of classes as an experience."""
         group = self.groups[number]
         task = number if self.scenario == "task" else None
-        views = [split.view(group, task) for split in (train, test)]
-        for view, name in zip(views, ("training", "test"), strict=True):
-            if not len(view):
+        train, test = (split.of(group) for split in (self._train, self._test))
+        for index, name in ((train, "training"), (test, "test")):
+            if not len(index):
                 raise DataError(
                     f"experience {number} (classes {list(group)}) has no {name} examples; "
                     "leave it out or give it classes that have some"
                 )
-        labels = tuple(range(len(group))) if self.scenario == "domain" else group
-        return Experience(number, group, labels, task, *views)
+        return self.experience(number, train, test, task, group)
+
+    def experience(
+        self,
+        number: int,
+        train: Tensor,
+        test: Tensor,
+        task: int | None = None,
+        classes: Sequence[int] | None = None,
+    ) -> Experience:
+        """Return the experience of some training and test examples, given by their places.
+
+        ``classes`` are those of its training examples, in the order of the stream, unless given.
+        """
+        if classes is None:
+            present = set(torch.unique(self._train.classes[train]).tolist())
+            classes = [label for label in self.classes if label in present]
+        named = self._train.names[torch.tensor(classes)].tolist()
+        labels = dict.fromkeys(named)
+        if self.scenario == "domain":
+            labels = dict.fromkeys(sorted(named))
+        return Experience(
+            number,
+            tuple(classes),
+            tuple(labels),
+            task,
+            self._train.view(train, task),
+            self._test.view(test, task),
+            None if self._held is None else self._held.view(self._held.of(classes), task),
+        )
 
 
-class _Split:
-    """A split as tensors: flat images, the dataset's classes, and what the learner calls them."""
+class Cutter:
+    """A split as tensors, from which views are cut.
 
-    def __init__(self, split: Examples, names: Tensor) -> None:
-        self.images = _tensor(split.x).flatten(1)
-        self.classes = _tensor(split.y).long()
+    ``images`` are flat, ``classes`` the dataset's, ``labels`` what the learner calls them. Only
+    examples at ``places`` are ever in a view.
+    """
+
+    def __init__(
+        self, split: Examples, names: Tensor, places: np.ndarray[Any, Any] | None = None
+    ) -> None:
+        self.images = tensor(split.x).flatten(1)
+        self.classes = tensor(split.y).long()
+        self.names = names
         top = len(names) - 1
         if len(self.classes) and not 0 <= int(self.classes.min()) <= int(self.classes.max()) <= top:
             raise DataError(f"labels must lie in 0..{top}, the dataset has others")
         self.labels = names[self.classes]
+        self.places = torch.arange(len(self.classes)) if places is None else torch.as_tensor(places)
 
-    def view(self, group: tuple[int, ...], task: int | None) -> View:
-        index = torch.isin(self.classes, torch.tensor(group)).nonzero().squeeze(1)
+    def at(self, places: np.ndarray[Any, Any]) -> Cutter:
+        """Return the same split with other places."""
+        found = copy.copy(self)
+        found.places = torch.as_tensor(places)
+        return found
+
+    def of(self, classes: Sequence[int]) -> Tensor:
+        """Return the places of the examples of some classes."""
+        chosen = torch.isin(self.classes[self.places], torch.tensor(classes))
+        return self.places[chosen]
+
+    def view(self, index: Tensor, task: int | None) -> View:
+        """Return the view of examples at some places."""
         return View(self.images, self.labels, self.classes, index, task)
 
 
-def _deal(classes: int, seed: int, experiences: int) -> list[list[int]]:
-    """Deal a random order of the classes out into experiences."""
-    if experiences > classes:
+def _check_scenario(scenario: str, kind: type[Stream]) -> None:
+    known = list(get_args(Scenario))
+    if scenario not in known:
         raise ConfigurationError(
-            f"{experiences} experiences need at least as many classes, the dataset has {classes}"
+            f"unknown scenario '{scenario}'{nearest(scenario, known)}; known: {', '.join(known)}"
         )
-    order = torch.randperm(classes, generator=torch.Generator().manual_seed(seed))
-    return [part.tolist() for part in torch.tensor_split(order, experiences)]
+    if scenario not in kind.scenarios:
+        raise ConfigurationError(
+            f"a {kind.__name__} stream mixes tasks in one batch and cannot be Task IL: use "
+            f"scenario {' or '.join(kind.scenarios)}"
+        )
 
 
 def _check(groups: Order, classes: int, scenario: Scenario) -> None:
     """Refuse groups of classes that make no stream."""
-    if scenario not in get_args(Scenario):
-        known = list(get_args(Scenario))
-        raise ConfigurationError(
-            f"unknown scenario '{scenario}'{nearest(scenario, known)}; known: {', '.join(known)}"
-        )
     owner: dict[int, int] = {}
     for number, group in enumerate(groups):
         if not group:
@@ -198,7 +408,7 @@ def _check(groups: Order, classes: int, scenario: Scenario) -> None:
         )
 
 
-def _tensor(array: Any) -> Tensor:
+def tensor(array: Any) -> Tensor:
     """Show an array as a tensor; only a read-only one is copied, as torch cannot promise that."""
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         array = array.copy()

@@ -11,6 +11,7 @@ from torch import nn
 
 from sffa.continual import ContinualConfig, Data, Result, Stream, View, make_learner, options_of
 from sffa.continual.evaluation import evaluate
+from sffa.continual.options import own
 from sffa.core import Network
 from sffa.errors import ConfigurationError, nearest
 from sffa.integrations.avalanche import ForwardForward, LocalLoss, MultiTaskForwardForward
@@ -68,7 +69,7 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
     model = (MultiTaskForwardForward if config.scenario == "task" else ForwardForward)(network)
     strategy = _strategy(config, model, plugins_of(config) if plugins is None else plugins)
     result = Result(config, stream.chances)
-    result.rows.append(evaluate(network, stream)[0])
+    result.rows.append(evaluate(network, stream).row)
     experiences = list(zip(stream, benchmark(stream).train_stream, strict=True))
     # Avalanche draws from torch's global generator, and its plugins use what it has deprecated.
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings(record=True):
@@ -77,7 +78,7 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
             started = time.perf_counter()
             strategy.train(theirs)
             seconds = time.perf_counter() - started
-            row, result.per_class = evaluate(network, stream)
+            row, _, result.per_class = evaluate(network, stream)
             result.rows.append(row)
             result.experiences.append({"classes": list(ours.classes), "seconds": seconds})
             result.seconds += seconds
@@ -97,16 +98,11 @@ def plugins_of(config: ContinualConfig) -> list[Any]:
                 f"(known: naive, {', '.join(PLUGINS)}); give plugins"
             )
         name, renamed = PLUGINS[part]
-        given = {**options_of(part), **_own(config, part)}
+        given = {**options_of(part), **own(part, config.options)}
         made.append(
             getattr(plugins, name)(**{renamed[k]: v for k, v in given.items() if k in renamed})
         )
     return made
-
-
-def _own(config: ContinualConfig, part: str) -> dict[str, Any]:
-    mark = f"{part}."
-    return {k.removeprefix(mark): v for k, v in config.options.items() if k.startswith(mark)}
 
 
 def _strategy(config: ContinualConfig, model: nn.Module, plugins: list[Any]) -> Any:

@@ -65,6 +65,10 @@ def _facts(
     continual = [run.method for run in runs if not run.static]
     if continual:
         facts.append(("Methods", _names(continual, METHODS)))
+    held = Counter(run.config.get("holdout", 0) for run in runs if not run.static)
+    shares = [f"{count:,} runs of streams: {share:g}" for share, count in held.items() if share]
+    if shares:
+        facts.append(("Held out, to choose by", f"{', '.join(shares)}; accuracies are on test"))
     facts.append(("Seeds", _seeds(tuple(seeds)) if seeds else "unknown"))
     times = [run.seconds for run in runs if run.seconds is not None]
     if times:

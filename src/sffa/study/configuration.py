@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sffa.continual import ContinualConfig
+from sffa.continual.streams.registry import find_stream
 from sffa.errors import ConfigurationError, nearest
 from sffa.record import Key, config_hash
 from sffa.study.static import StaticConfig
@@ -37,6 +38,11 @@ class Run:
     def method(self) -> str:
         """The continual method, or the negatives of a static run."""
         return str(self.values["negatives" if self.static else "method"])
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether it learns from a dataset; a stream of the user's may bring its own examples."""
+        return self.static or find_stream(str(self.values.get("stream", "split"))).needs_data
 
     @property
     def static(self) -> bool:

@@ -34,7 +34,7 @@ def unavailable(runs: Iterable[Run]) -> dict[str, str]:
     Done once, before workers start: they find the files in place, and a dataset that cannot be
     had costs one attempt rather than one for each run.
     """
-    names = dict.fromkeys(str(run.values["dataset"]) for run in runs)
+    names = dict.fromkeys(str(run.values["dataset"]) for run in runs if run.needs_data)
     missing = {}
     for name in names:
         try:

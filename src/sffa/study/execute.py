@@ -22,9 +22,11 @@ def execute(values: dict[str, Any]) -> Record:
     """Do the run of a configuration; return its record."""
     environment = describe()  # before the run: files may change while it takes its time
     run = parse(values)
-    data = _dataset(str(values["dataset"]))
-    if own_data(str(values["dataset"])):
-        environment["data"] = data.checksum
+    data = None
+    if run.needs_data:
+        data = _dataset(str(values["dataset"]))
+        if own_data(str(values["dataset"])):
+            environment["data"] = data.checksum
     if code := code_of(run.values):
         environment["code"] = code
     if isinstance(run.config, StaticConfig):

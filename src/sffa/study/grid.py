@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from sffa.continual import METHODS, ContinualConfig
+from sffa.continual import METHODS, STREAMS, ContinualConfig
 from sffa.core import PRESETS, NetworkConfig
 from sffa.core.config import Strict
 from sffa.data import names as dataset_names
@@ -90,9 +90,8 @@ class Grid(Strict):
             return name
         if name in NetworkConfig.model_fields:
             return f"network.{name}"
-        return (
-            f"options.{name}" if name.partition(".")[0] in METHODS or is_reference(name) else name
-        )
+        owned = name.partition(".")[0] in {*METHODS, *STREAMS}
+        return f"options.{name}" if owned or is_reference(name) else name
 
     def completed(self) -> Grid:
         """Return this grid with every option in its place, and a scenario.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.continual.views import View
 from sffa.core import Growth, Learner
 from sffa.core.batch import Batch, Clock, join
@@ -82,8 +82,18 @@ class Strategy(StepHooks):
     def attach(self, learner: Learner) -> None:
         """Set what the learner must know of this strategy; called when a run starts or goes on."""
 
-    def check(self, stream: Stream) -> None:
+    def check(self, stream: AnyStream) -> None:
         """Refuse a stream that this strategy cannot serve."""
+
+    @property
+    def needs_boundaries(self) -> bool:
+        """Whether it acts where an experience ends, and has no `observe` for streams without."""
+        kind = type(self)
+        acts = (
+            kind.after_experience is not Strategy.after_experience
+            or kind.training_view is not Strategy.training_view
+        )
+        return acts and kind.observe is Strategy.observe
 
     def grow(self, growths: Sequence[Growth]) -> None:
         """Follow parameters that grew; new entries are zero, and so free of penalties."""
@@ -101,6 +111,9 @@ class Strategy(StepHooks):
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Remember what later experiences need."""
+
+    def observe(self, learner: Learner, experience: Experience) -> None:
+        """Remember what later batches need, in a stream without boundaries: after each batch."""
 
     def tensors(self) -> dict[str, Tensor]:
         """Return everything the strategy keeps, by flat names."""
@@ -151,7 +164,15 @@ class Combined(Strategy):
         for part in self.parts:
             part.attach(learner)
 
-    def check(self, stream: Stream) -> None:  # noqa: D102
+    @property
+    def needs_boundaries(self) -> bool:  # noqa: D102
+        return any(part.needs_boundaries for part in self.parts)
+
+    def observe(self, learner: Learner, experience: Experience) -> None:  # noqa: D102
+        for part in self.parts:
+            part.observe(learner, experience)
+
+    def check(self, stream: AnyStream) -> None:  # noqa: D102
         for part in self.parts:
             part.check(stream)
 

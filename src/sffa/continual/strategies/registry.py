@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
+from sffa.continual.options import (
+    accepted,
+    arguments,
+    check_options,
+    differing,
+    lacking,
+    own,
+)
 from sffa.continual.strategies.agem import AGEM
 from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.derpp import DERPP
@@ -44,7 +49,6 @@ METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
 }
 PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
 _OURS = ("seed", "batch_size")
-_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def find(method: str) -> tuple[type[Strategy], dict[str, Any]]:
@@ -69,28 +73,15 @@ def options_of(method: str) -> dict[str, Any]:
     {'strength': 100000.0, 'decay': 0.9}
     """
     kind, preset = find(method)
-    parameters = inspect.signature(kind).parameters
-    return {n: preset.get(n, p.default) for n, p in parameters.items() if n not in _OURS}
+    return {n: preset.get(n, default) for n, default in arguments(kind, _OURS).items()}
 
 
 def check(parts: Sequence[str], options: Mapping[str, Any]) -> None:
     """Refuse methods and options that do not exist, and values of the wrong type."""
     if len(set(parts)) < len(parts):
         raise ConfigurationError(f"a method is named twice in '{'+'.join(parts)}'")
-    known = [f"{part}.{name}" for part in parts for name in options_of(part)]
-    for key, value in options.items():
-        if key not in known:
-            raise ConfigurationError(
-                f"unknown option '{key}'{nearest(key, known)} "
-                f"(known for {'+'.join(parts)}: {', '.join(known) or 'none'})"
-            )
-        method, _, name = key.rpartition(".")
-        wanted = get_type_hints(find(method)[0].__init__).get(name, Any)
-        try:
-            TypeAdapter(wanted).validate_python(value, strict=True)
-        except ValidationError as error:
-            said = error.errors()[0]["msg"].lower()
-            raise ConfigurationError(f"option '{key}' = {value!r}: {said}") from None
+    kinds: dict[str, type] = {part: find(part)[0] for part in parts}
+    check_options(kinds, {part: options_of(part) for part in parts}, options)
 
 
 def make_strategy(
@@ -110,9 +101,7 @@ def make_strategy(
     made = []
     for part in parts:
         kind, preset = find(part)
-        mark = f"{part}."
-        own = {k.removeprefix(mark): v for k, v in given.items() if k.startswith(mark)}
-        made.append(_made(part, kind, {**preset, **own}, seed, batch_size))
+        made.append(_made(part, kind, {**preset, **own(part, given)}, seed, batch_size))
     return made[0] if len(made) == 1 else Combined(made)
 
 
@@ -130,14 +119,7 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
     kind = type(strategy)
     known = [name for name, (cls, preset) in METHODS.items() if cls is kind and not preset]
     name = known[0] if known else f"{kind.__module__}:{kind.__qualname__}"
-    parameters = inspect.signature(kind).parameters
-    given = {
-        n: getattr(strategy, n)
-        for n, p in parameters.items()
-        if n not in _OURS and hasattr(strategy, n) and getattr(strategy, n) != p.default
-    }
-    plain = {n: v for n, v in given.items() if isinstance(v, bool | int | float | str | list)}
-    return name, {f"{name}.{option}": value for option, value in plain.items()}
+    return name, {f"{name}.{option}": v for option, v in differing(strategy, _OURS).items()}
 
 
 # Strategies that keep neither examples nor statistics of old labels.
@@ -170,12 +152,10 @@ def _made(
 ) -> Strategy:
     """Make one strategy; one of the user's own need not take seed and batch size."""
     common = {"seed": seed, "batch_size": batch_size}
-    parameters = inspect.signature(kind).parameters
-    needed = [n for n, p in parameters.items() if p.default is p.empty and p.kind not in _ANY]
-    lacking = [n for n in needed if n not in options and n not in common]
-    if lacking:
-        raise ConfigurationError(f"method '{name}' needs the option '{name}.{lacking[0]}'")
-    made = kind(**options, **{n: v for n, v in common.items() if n in parameters})
+    missing = lacking(kind, {*options, *common})
+    if missing:
+        raise ConfigurationError(f"method '{name}' needs the option '{name}.{missing[0]}'")
+    made = kind(**options, **accepted(kind, common))
     if not hasattr(made, "buffers"):
         raise ConfigurationError(f"'{name}' must call super().__init__() in its __init__")
     made.seed, made.batch_size = seed, batch_size

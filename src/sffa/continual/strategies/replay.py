@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import POLICIES, Policy, keep
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
@@ -55,10 +55,16 @@ class Replay(Strategy):
         self.batch = batch
         self.policy: Policy = policy
 
-    def check(self, stream: Stream) -> None:
+    @property
+    def needs_boundaries(self) -> bool:
+        """Whether experiences share the capacity; the other policies need none."""
+        return self.policy == "experience"
+
+    def check(self, stream: AnyStream) -> None:
         """Refuse a buffer that cannot hold one example of each group."""
-        labels = {label for experience in stream for label in experience.labels}
-        groups = {"experience": len(stream), "class": len(labels), "reservoir": 1}[self.policy]
+        labels = {label for test in stream.tests for label in test.labels}
+        experiences = stream.length or 1
+        groups = {"experience": experiences, "class": len(labels), "reservoir": 1}[self.policy]
         if 0 < self.capacity < groups:
             what = "classes" if self.policy == "class" else "experiences"
             raise ConfigurationError(
@@ -91,6 +97,11 @@ class Replay(Strategy):
         old = {name: self.buffers.get(name, tensor[:0]) for name, tensor in new.items()}
         keys = torch.cat([old["key"], new["key"]])
         groups = torch.cat([old["group"], new["group"]])
+        if len(torch.unique(groups)) > self.capacity:
+            raise ConfigurationError(
+                f"a buffer of {self.capacity} is smaller than the number of groups that share it; "
+                "use a larger replay.capacity or replay.policy=reservoir"
+            )
         kept = torch.from_numpy(keep(groups.numpy(), keys.numpy(), self.capacity))
         stored = len(old["key"])
         fresh = view.take(kept[kept >= stored] - stored)
@@ -98,6 +109,10 @@ class Replay(Strategy):
         self.buffers.update(self._concatenated(stays, fresh))
         order = torch.cat([stays, kept[kept >= stored]])
         self.buffers["key"], self.buffers["group"] = keys[order], groups[order]
+
+    def observe(self, learner: Learner, experience: Experience) -> None:
+        """Put examples of a batch into the buffer, as `after_experience` does."""
+        self.after_experience(learner, experience)
 
     def _groups(self, experience: Experience) -> Tensor:
         if self.policy == "class":

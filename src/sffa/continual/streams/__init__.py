@@ -1,0 +1,1 @@
+"""Streams beside the paper's three scenarios, one file a kind."""
