@@ -22,7 +22,7 @@ from sffa.core import Callback
 from sffa.environment import describe
 from sffa.files import write_text
 
-FEATURES, CLASSES, EXAMPLES = 784, 10, 2000
+FEATURES, CLASSES, EXAMPLES = 784, 10, 512
 
 
 def experience(number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -60,7 +60,7 @@ def learn(count: int, every: int, checkpoint: Path | None = None, stop: int = -1
         method="replay-reservoir",
         hidden=(100,),
         epochs=1,
-        batch_size=512,
+        batch_size=128,
         evaluate_every=every,
     )
     stream = IteratorStream(source(count), [experience(10**6)], length=count, name="drawn")
