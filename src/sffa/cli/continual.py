@@ -55,30 +55,32 @@ _METHOD = f"{', '.join(METHODS)}; joined by +; all of the paper; or module:Class
 RUNS = Path("runs")
 _STREAM = f"{', '.join(STREAMS)}; or module:Class."
 _SAVE = "Keep the trained network here."
+_Dataset = Annotated[
+    str, typer.Option("--dataset", help="A dataset to split, such as split-mnist, or a path.")
+]
+_Experiences = Annotated[
+    int, typer.Option("--experiences", min=1, help="Parts the classes are split into.")
+]
+_Holdout = Annotated[
+    float, typer.Option("--holdout", help="Share of each class set aside, to choose by.")
+]
+_Epochs = Annotated[
+    int | None,
+    typer.Option("--epochs", min=1, help="Passes over each part.", show_default="2; 1: task-free"),
+]
 _ALGORITHM = f"{', '.join(COMPARED)}, all; or module:Class."
 
 
 def continual(
-    dataset: Annotated[
-        str, typer.Option("--dataset", help="A dataset to split, such as split-mnist, or a path.")
-    ] = "split-mnist",
+    dataset: _Dataset = "split-mnist",
     scenario: Annotated[str, typer.Option("--scenario", help="class, domain or task.")] = "class",
     method: Annotated[str, typer.Option("--method", help=_METHOD)] = "naive",
     algorithm: Annotated[str, typer.Option("--algorithm", help=_ALGORITHM)] = "sffa",
     seed: Seed = 0,
-    experiences: Annotated[
-        int, typer.Option("--experiences", min=1, help="Parts the classes are split into.")
-    ] = 5,
+    experiences: _Experiences = 5,
     stream: Annotated[str, typer.Option("--stream", help=_STREAM)] = "split",
-    holdout: Annotated[
-        float, typer.Option("--holdout", help="Share of each class set aside, to choose by.")
-    ] = 0.0,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            "--epochs", min=1, help="Passes over each part.", show_default="2; 1 if task-free"
-        ),
-    ] = None,
+    holdout: _Holdout = 0.0,
+    epochs: _Epochs = None,
     batch_size: BatchSize = 512,
     lr: StepSize = 1e-3,
     hidden: Hidden = "1400,1400",
