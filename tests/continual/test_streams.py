@@ -101,6 +101,15 @@ def test_permuted_holds_one_copy_of_the_data_and_the_first_experience_is_as_it_i
         assert torch.equal(stream[number].train.take(torch.arange(3)).x, stream[number].train.x[:3])
 
 
+@pytest.mark.parametrize("scenario", ["class", "domain", "task"])
+def test_what_comes_in_an_experience_is_learned_after_it_whatever_its_labels(scenario) -> None:
+    assert Stream(toy(), scenario, 0, 3).learned == [1, 2, 3]
+    assert Permuted(toy(), scenario, 0, 3).learned == [1, 2, 3]
+    result = run(small("bp", scenario=scenario), toy())
+    lost = result.matrix[1:].diagonal()[:-1] - result.matrix[-1][:-1]
+    assert result.metrics["fgt"] == pytest.approx(lost.mean())
+
+
 def test_permuted_labels_are_shared_in_domain_il_only() -> None:
     assert Permuted(toy(), "domain", 0, 3)[2].labels == tuple(range(6))
     assert Permuted(toy(), "domain", 0, 3).chances == [100 / 6] * 3

@@ -264,10 +264,9 @@ class Stream(AnyStream):
         """After how many experiences each of ``tests`` counts as learned: all its classes met."""
         found = []
         for test in self.tests:
-            lacking = {*test.labels}
+            lacking = {*test.classes}
             for experience in self:
-                alike = self.scenario != "task" or experience.task == test.task
-                lacking -= {*experience.labels} if alike else set()
+                lacking -= {*experience.classes}
                 if not lacking:
                     break
             found.append(experience.index + 1)

@@ -58,6 +58,11 @@ class Transformed(Stream):
         found = (label for experience in self for label in experience.labels)
         return list(dict.fromkeys(found)) if hasattr(self, "_experiences") else [*self.groups[0]]
 
+    @property
+    def learned(self) -> list[int]:
+        """Each experience after it was trained on, though the labels may be old."""
+        return list(range(1, len(self) + 1))
+
     def _changed(self, number: int) -> Experience:
         first = self.tests[0]
         offset = 0 if self.scenario == "domain" else number * self.data.classes
