@@ -193,6 +193,8 @@ def _patience(middle: str) -> float:
     number = rest.partition("-")[0]
     if machine != _machine() or not number.isdecimal():
         return STALE_SECONDS
-    import psutil
-
+    try:
+        import psutil
+    except ImportError:  # sffa.lite runs without it
+        return STALE_SECONDS
     return _FORGOTTEN_SECONDS if psutil.pid_exists(int(number)) else -np.inf
