@@ -11,7 +11,7 @@ from typing import Any
 
 OURS = (
     *("idx", "npz", "images", "archives", "arrays"),
-    *("model", "checkpoint", "csv_file", "store", "toml", "records"),
+    *("model", "lite", "checkpoint", "csv_file", "store", "toml", "records"),
 )
 """The surfaces that ``python -m fuzz`` runs if none is named; each is a module of this package."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -73,8 +72,9 @@ class Config:
             if not _is_whole(value) or not least <= value < 2**63:
                 raise ConfigurationError(f"{name} must be a whole number of at least {least}")
         numbers = [getattr(self, name) for name in _REAL]
-        numbers += [n for n, word in ((self.scale, "mean"), (self.gate, "disjoint")) if n != word]
-        if not all(n is None or _is_real(n) for n in numbers) or self.temperature <= 0:
+        numbers += [] if self.scale == "mean" else [self.scale]
+        numbers += [] if self.gate in (None, "disjoint") else [self.gate]
+        if not all(map(_is_real, numbers)) or self.temperature <= 0:
             raise ConfigurationError(f"an option that must be a number is none: {numbers}")
         if not self.hidden or not all(_is_whole(w) and 0 < w < 2**31 for w in self.hidden):
             raise ConfigurationError("hidden are the widths of the layers, such as (400, 400)")
@@ -143,4 +143,4 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_real(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e30

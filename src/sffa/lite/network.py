@@ -72,7 +72,7 @@ class Network:
         self.classes: list[int] = []
         self.current: list[int] = []
         self.tasks: dict[str, list[int]] = {}
-        self.mean, self.std = np.zeros(1), np.ones(1)
+        self.mean, self.std = np.zeros(1, np.float32), np.ones(1, np.float32)
         self.reach: float | None = None
         self.labels: list[Any] | None = None
         self.notes: dict[str, Any] = {}
@@ -103,8 +103,8 @@ class Network:
 
     def standardise(self, mean: Any, std: Any) -> None:
         """Set what is subtracted from, and divides, every input: numbers or one a feature."""
-        self.mean = np.atleast_1d(np.asarray(mean, np.float64))
-        self.std = np.atleast_1d(np.asarray(std, np.float64))
+        self.mean = np.atleast_1d(np.asarray(mean, np.float32))
+        self.std = np.atleast_1d(np.asarray(std, np.float32))
         if any(each.shape not in ((1,), (self.config.inputs,)) for each in (self.mean, self.std)):
             raise ConfigurationError(f"expected 1 or {self.config.inputs} means and deviations")
         if not (self.std > 0).all():
@@ -115,6 +115,7 @@ class Network:
         scores: Array = self.layer_scores(x).mean(axis=0)
         return scores
 
+    @np.errstate(over="ignore", invalid="ignore")
     def layer_scores(self, x: Any) -> Array:
         """Return the goodness that each layer gives each class (layers, batch, classes)."""
         rows = self._rows(x)
@@ -139,6 +140,7 @@ class Network:
         labels: Array = names[order][best]
         return labels
 
+    @np.errstate(over="ignore", invalid="ignore")
     def partial_fit(self, x: Any, y: Any) -> Self:
         """Learn from one batch in one step of Adam; classes not met before are met.
 
@@ -160,6 +162,8 @@ class Network:
         candidates = self._negatives(images, columns)
         self.loss = 0.0
         for layer, loss, gradients in self.gradients(images, columns, candidates):
+            if not np.isfinite(loss):
+                raise DataError(f"the loss of layer {layer.number} is {loss}: lower lr")
             self.loss += loss
             for name, block in layer.blocks.items():
                 self.optimizer.step(f"layers.{layer.number}.{name}", block, gradients[name])
@@ -170,7 +174,7 @@ class Network:
         new = [label for label in classes if label not in self.classes]
         if any(not 0 <= label < 2**63 for label in new):
             raise DataError(f"classes are non-negative integers, got {new[:5]}")
-        before = {id(block) for layer in self.layers for block in layer.blocks.values()}
+        before = [layer.blocks for layer in self.layers]
         if new and self.config.codes == "onehot":
             count = len(self.classes) + len(new)
             growth.grow_onehot(self.config, self.layers, len(self.classes), count)
@@ -184,9 +188,9 @@ class Network:
         if new and self.config.gate == "disjoint":
             growth.widen(self.config, self.layers, len(self.classes))
         growth.set_gates(self.config, self.layers, self.classes)
-        for layer in self.layers:
+        for layer, old in zip(self.layers, before, strict=True):
             for name, block in layer.blocks.items():
-                if id(block) not in before:
+                if block is not old[name]:
                     self.optimizer.forget(f"layers.{layer.number}.{name}")
 
     def passes(self, x: Array, candidates: Array) -> Iterator[tuple[Layer, Array | None, Answer]]:
@@ -378,8 +382,9 @@ def _layers(config: Config, arrays: dict[str, Array]) -> list[Layer]:
         found = {name: block.shape for name, block in blocks.items() if block is not None}
         if found != shapes or width < least or width % config.polarities:
             raise ModelFileError(f"layer {number} has blocks of the shapes {found}")
-        if any(block.dtype.kind != "f" for block in blocks.values() if block is not None):
-            raise ModelFileError(f"layer {number} has weights that are no numbers")
+        held = [block for block in blocks.values() if block is not None]
+        if not all(block.dtype == np.float32 and np.isfinite(block).all() for block in held):
+            raise ModelFileError(f"layer {number} has weights that are not finite float32")
         layers.append(Layer(number, **blocks))  # type: ignore[arg-type]
     return layers
 

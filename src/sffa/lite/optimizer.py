@@ -68,9 +68,12 @@ class Adam:
         if all(each is None for each in found):
             return
         step, mean, square = found
-        if step is None or step.shape != () or not np.isfinite(step):
+        if step is None or step.shape != () or not 1 <= step < 2**53:
             raise ModelFileError(f"Adam's steps of {name} are missing")
-        if any(each is None or each.shape != weights.shape for each in (mean, square)):
+        wanted = weights.shape, np.dtype(np.float32)
+        if any(each is None or (each.shape, each.dtype) != wanted for each in (mean, square)):
             raise ModelFileError(f"Adam's moments of {name} are missing, or of another shape")
+        if not np.isfinite(mean).all() or not (square >= 0).all():
+            raise ModelFileError(f"Adam's moments of {name} are not finite")
         moments = (each.astype(weights.dtype, copy=False) for each in (mean, square))
         self.moments[name] = Moments(int(step), *moments)
