@@ -12,7 +12,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "algorithm": ("sffa", "ffa"),
     "activation": ("sigmoid", "relu"),
     "codes": ("symba", "onehot"),
-    "ranking": ("energy", "probability"),
+    "ranking": ("energy", "probability", "odds"),
     "norm": ("unit", "literal", "rms"),
     "init": ("joint", "block"),
     "objective": ("bce", "contrast"),

@@ -126,13 +126,20 @@ def _norm_factor(energy: Array, neurons: int, norm: str) -> Array:
 
 
 def score(config: Config, number: int, energies: Array) -> Array:
-    """Return the goodness that candidates are ranked by (eq. 1); FFA: energy or probability."""
-    if config.algorithm == "ffa":
-        scaled = energies[..., 0] * config.scale_of(number)
-        return scaled if config.ranking == "energy" else _sigmoid(scaled - config.theta)
-    share = energies + config.epsilon
-    goodness: Array = share[..., 0] / share.sum(axis=-1)
-    return goodness
+    """Return what candidates are ranked by: the goodness, its probability, or its log-odds."""
+    if config.ranking == "odds":
+        return log_odds(config, number, energies)[0]
+    if config.algorithm == "sffa":
+        return _share(config, energies)
+    scaled = energies[..., 0] * config.scale_of(number)
+    return scaled if config.ranking == "energy" else _sigmoid(scaled - config.theta)
+
+
+def _share(config: Config, energies: Array) -> Array:
+    """Return the goodness of SFFA (eq. 1): the positive share of the energy."""
+    safe = energies + config.epsilon
+    share: Array = safe[..., 0] / safe.sum(axis=-1)
+    return share
 
 
 def log_odds(config: Config, number: int, energies: Array) -> tuple[Array, Array]:
@@ -212,7 +219,7 @@ def _bce(
         by_odds = sign * _sigmoid(sign * odds)
         return float((entropy * share).sum()), (by_odds * share)[..., None] * by_energies
     p, by_energies = probability(config, number, energies)
-    right = np.where(target, p, score(config, number, energies[..., ::-1]))
+    right = np.where(target, p, _share(config, energies[..., ::-1]))
     right = np.clip(right, config.clamp, 1 - config.clamp)  # not 1 − p, which would lose digits
     slope = sign / right * share
     return float((-np.log(right) * share).sum()), slope[..., None] * by_energies
