@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -35,6 +35,7 @@ from sffa.cli.options import (
 from sffa.cli.signals import stop_requests
 from sffa.cli.text import plain, say
 from sffa.continual import METHODS, PAPER, STREAMS, ContinualConfig, options_of, run
+from sffa.continual.checkpoint import branch_of
 from sffa.continual.strategies.registry import expectation
 from sffa.continual.streams.registry import find_stream
 from sffa.core import NetworkConfig
@@ -68,10 +69,19 @@ _Epochs = Annotated[
     int | None,
     typer.Option("--epochs", min=1, help="Passes over each part.", show_default="2; 1: task-free"),
 ]
+_KEEP = "Keep a checkpoint of every experience, which --from can go on from."
+_From = Annotated[
+    Path | None,
+    typer.Option("--from", help="Go on from a run with --keep: its .json.", show_default="no"),
+]
+_At = Annotated[
+    int | None, typer.Option("--at", min=1, help="After so many experiences of --from.")
+]
 _ALGORITHM = f"{', '.join(COMPARED)}, all; or module:Class."
 
 
 def continual(
+    context: typer.Context,
     dataset: _Dataset = "split-mnist",
     scenario: Annotated[str, typer.Option("--scenario", help="class, domain or task.")] = "class",
     method: Annotated[str, typer.Option("--method", help=_METHOD)] = "naive",
@@ -86,6 +96,9 @@ def continual(
     hidden: Hidden = "1400,1400",
     out: Annotated[Path, typer.Option("--out", help="Folder for records and curves.")] = RUNS,
     save: Annotated[Path | None, typer.Option("--save", help=_SAVE, show_default="no")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help=_KEEP)] = False,
+    origin: _From = None,
+    at: _At = None,
     tensorboard: Board = None,
     given: Settings = None,
     threads: Threads = None,
@@ -98,14 +111,16 @@ def continual(
     """Learn the parts of a dataset one after the other, and test on all of them after each.
 
     Ctrl-C stops after the batch at hand; the same command goes on from there. --set takes options
-    of the run (class_order), of a method (ewc.strength) and of the network (gate).
+    of the run, of a method or stream (ewc.strength) and of the network (gate).
     """
     use_threads(threads)
-    common = {"dataset": dataset, "scenario": scenario, "seed": seed, "experiences": experiences}
-    common |= {"batch_size": batch_size, "lr": lr, "hidden": widths(hidden)}
-    common |= {"backend": backend_of(backend, kernels), "stream": stream, "holdout": holdout}
+    named = ("dataset", "scenario", "seed", "experiences", "batch_size", "lr", "stream", "holdout")
+    common = {name: context.params[name] for name in (*named, "method", "algorithm")}
+    common |= {"hidden": widths(hidden), "backend": backend_of(backend, kernels)}
     common |= {} if epochs is None else {"epochs": epochs}
-    configs = _configurations(common, method, algorithm, settings(given))
+    asked = settings(given)
+    start = _branch(context, origin, at, common, asked) if origin or at else None
+    configs = _configurations(common, asked)
     if save is not None:
         _check_save(save, configs)
     needs_data = find_stream(configs[0].stream).needs_data
@@ -115,17 +130,69 @@ def continual(
         _warn(configs, console)
     if common["backend"] != "torch" and any(is_network(config.algorithm) for config in configs):
         prepare_kernels(console)
+    files = _Files(out, tensorboard, save, keep, start)
     records = [
-        (len(configs) > 1 and _kept(config, out, console))
-        or _run(config, data, out, console, tensorboard, save)
+        (len(configs) > 1 and _kept(config, out, console)) or _run(config, data, files, console)
         for config in configs
     ]
     if as_json:
-        printed = [record.to_json() for record in records]
-        print(json.dumps(printed[0] if len(printed) == 1 else printed))
+        _print_json(records)
         return
     _show(records, out / f"{dataset_name(dataset)}-{scenario}-{seed}.png")
     say(console, f"records and curves are in {out}")
+
+
+class _Files(NamedTuple):
+    """Where a run writes to, and which checkpoint it starts from."""
+
+    out: Path
+    tensorboard: Path | None
+    save: Path | None
+    keep: bool
+    start: Path | None
+
+
+def _branch(
+    context: typer.Context,
+    origin: Path | None,
+    at: int | None,
+    common: dict[str, Any],
+    asked: dict[str, Any],
+) -> Path:
+    """Return the checkpoint that a branch starts from; write its configuration into ``common``.
+
+    It is that of the kept run but for what the command line says.
+    """
+    if origin is None or at is None:
+        raise ConfigurationError("a branch needs both: --from RUN.json and --at EXPERIENCES")
+    try:
+        values = dict(from_json(json.loads(origin.read_text(encoding="utf-8"))).config)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"--from {origin}: cannot read a record: {error}") from None
+    start = kept_folder(origin) / f"{at:04d}.safetensors"
+    if not start.is_file():
+        raise ConfigurationError(
+            f"there is no {start}: run {origin.stem} with --keep, or other --at"
+        )
+    common |= values | {n: v for n, v in common.items() if _said(context, n)}
+    owners = {*str(common["method"]).split("+"), common.get("stream", "split")}
+    options = {k: v for k, v in values["options"].items() if k.rpartition(".")[0] in owners}
+    options |= {f"network.{k}": v for k, v in values["network"].items()}
+    asked |= {k: v for k, v in options.items() if not {k, k.partition(".")[2]} & {*asked}}
+    for name in ("options", "network", "branch"):
+        common.pop(name, None)
+    return start
+
+
+def _said(context: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def kept_folder(record: Path) -> Path:
+    """Return the folder of the checkpoints that were kept beside a record."""
+    return record.with_name(f"{record.stem}.kept")
 
 
 def _warn(configs: list[ContinualConfig], console: Console) -> None:
@@ -134,6 +201,11 @@ def _warn(configs: list[ContinualConfig], console: Console) -> None:
     for line in dict.fromkeys(expectation(c.method, c.scenario) for c in forgetful):
         if line:
             console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def _print_json(records: list[Record]) -> None:
+    printed = [record.to_json() for record in records]
+    print(json.dumps(printed[0] if len(printed) == 1 else printed))
 
 
 def _show(records: list[Record], curves: Path) -> None:
@@ -145,9 +217,8 @@ def _show(records: list[Record], curves: Path) -> None:
         draw_curves(records, curves)
 
 
-def _configurations(
-    common: dict[str, Any], method: str, algorithm: str, asked: dict[str, Any]
-) -> list[ContinualConfig]:
+def _configurations(common: dict[str, Any], asked: dict[str, Any]) -> list[ContinualConfig]:
+    method, algorithm = common["method"], common["algorithm"]
     methods = list(PAPER) if method == "all" else [method]
     algorithms = list(COMPARED) if algorithm == "all" else [algorithm]
     return [
@@ -235,12 +306,13 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None
 def _run(
     config: ContinualConfig,
     data: Dataset | None,
-    out: Path,
+    files: _Files,
     console: Console,
-    tensorboard: Path | None,
-    save: Path | None,
 ) -> Record:
     """Run one configuration with a progress bar; write its record and curve; return the record."""
+    out, tensorboard, save = files.out, files.tensorboard, files.save
+    if files.start is not None:
+        config = config.model_copy(update={"branch": branch_of(files.start)})
     environment = describe()  # before the run: files may change while it takes its time
     name = file_name(Run(config))
     board = open_board(tensorboard and tensorboard / name, data) if data is not None else None
@@ -252,6 +324,8 @@ def _run(
             data,
             callbacks=[bar, *([] if board is None else [board])],
             checkpoint=None if is_reference(config.algorithm) else checkpoint,
+            keep=kept_folder(out / f"{name}.json") if files.keep else None,
+            start=files.start,
         )
     record = result.record(environment)
     write_text(out / f"{name}.json", json.dumps(record.to_json(), indent=1) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -13,12 +13,19 @@ from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor
 
 from sffa.continual.config import ContinualConfig, current_options
+from sffa.continual.options import own
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Combined, Strategy
 from sffa.core import Trainer
 from sffa.core.training_state import said
 from sffa.errors import ConfigurationError, ModelFileError
+from sffa.record import config_hash
 
+# What a branch may set otherwise than the run it starts from.
+FREE = (
+    *("method", "options", "lr", "lr_schedule", "epochs", "batch_size", "evaluate_every"),
+    *("backend", "branch"),
+)
 _RUN = "run."  # before the names of tensors that are the run's own
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Percent = Annotated[float, Field(ge=-1, le=101, allow_inf_nan=False, strict=True)]
@@ -71,8 +78,8 @@ def save(
         "learned": result.learned,
         "chances": result.chances,
     }
-    own = {f"{_RUN}{name}": tensor for name, tensor in (extra or {}).items()}
-    trainer.save(path, notes, {**strategy.tensors(), **own})
+    of_run = {f"{_RUN}{name}": tensor for name, tensor in (extra or {}).items()}
+    trainer.save(path, notes, {**strategy.tensors(), **of_run})
 
 
 def load(
@@ -83,35 +90,84 @@ def load(
     There is an evaluation after ``every`` experiences. Return the trainer, the position and the
     tensors of the run itself.
     """
+    trainer, found, extra = _read(path, result, every)
+    _same(path, found.continual, identity)
+    _check_declared(path, found)
+    strategy.restore({name: t for name, t in extra.items() if not name.startswith(_RUN)})
+    _check_state(path, strategy, trainer)
+    found.write_into(result)
+    return trainer, found.position, _of_run(extra)
+
+
+def branch(
+    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result
+) -> tuple[Trainer, RunState, dict[str, Tensor]]:
+    """Read a kept checkpoint of a run that may have had another method; as `load` does otherwise.
+
+    Of the strategy's parts, those that the other run had too, with the same options, take over
+    what they kept; the others begin here.
+    """
+    trainer, found, extra = _read(path, result, 1)
+    _same(path, found.continual, identity, FREE)
+    if found.position.entered or found.position.experience == 0:
+        raise ConfigurationError(f"{path} is not the end of an experience: nothing to branch from")
+    parts = strategy.parts if isinstance(strategy, Combined) else [strategy]
+    theirs, ours = (_parts(config) for config in (found.continual.config, identity["config"]))
+    several = len(theirs) > 1
+    for part, mine in zip(parts, ours, strict=True):
+        if mine in theirs:
+            _check_declared(path, found)
+            mark = f"{theirs.index(mine)}." if several else ""
+            kept = {n: t for n, t in extra.items() if n.startswith(mark)}
+            named = {n.removeprefix(mark): t for n, t in kept.items() if not n.startswith(_RUN)}
+            part.restore(named)
+    _check_state(path, strategy, trainer)
+    found.write_into(result)
+    return trainer, found.position, _of_run(extra)
+
+
+def branch_of(path: Path) -> str:
+    """Return what a run that starts at a checkpoint is a branch of: the other's hash and place."""
+    notes = Trainer.load_run(path)[1]
+    try:
+        config, place = notes["continual"]["config"], notes["position"]["experience"]
+        return f"{config_hash(config)}@{int(place)}"
+    except (LookupError, TypeError, ValueError):
+        raise ModelFileError(f"{path} is no checkpoint of a continual run") from None
+
+
+def _parts(config: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the strategies of a configuration, each with its options."""
+    return [(part, own(part, config["options"])) for part in str(config["method"]).split("+")]
+
+
+def _of_run(extra: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {n.removeprefix(_RUN): t for n, t in extra.items() if n.startswith(_RUN)}
+
+
+def _read(path: Path, result: Result, every: int) -> tuple[Trainer, _Notes, dict[str, Tensor]]:
+    """Read a checkpoint, and refuse one that no run could have written."""
     trainer, notes, extra = Trainer.load_run(path)
     if "continual" not in notes:
         raise ModelFileError(f"{path} is a model, not a checkpoint of a continual run")
     try:
-        found = _Notes(**notes)
+        found = _Notes(**notes, told=notes["experiences"])
         if not {*asdict(RunState())} - {"classes"} <= {*notes["position"]} <= {*asdict(RunState())}:
             raise ValueError("a position that is not whole")
         found.check(len(result.chances), result.total, every)
-    except (ValidationError, ValueError, TypeError) as error:
+    except (ValidationError, ValueError, TypeError, LookupError) as error:
         raise ModelFileError(f"{path} holds a run that cannot go on: {said(error)}") from None
-    _same(path, found.continual, identity)
+    return trainer, found, extra
+
+
+def _check_declared(path: Path, found: _Notes) -> None:
+    """Refuse a checkpoint of a strategy that kept more than the file holds."""
     if found.undeclared:
         raise ConfigurationError(
             f"checkpoint {path} lacks what the strategy kept outside its state: "
             f"{', '.join(found.undeclared)[:200]!r}; keep it in parameter_state or buffers, and "
             "start again without that file"
         )
-    strategy.restore({name: t for name, t in extra.items() if not name.startswith(_RUN)})
-    _check_state(path, strategy, trainer)
-    result.rows = found.rows
-    result.held, result.seen = found.held, found.seen or list(range(len(found.rows)))
-    if found.chances:
-        result.learned, result.chances = found.learned, found.chances
-    result.per_class = dict(found.per_class)
-    result.experiences = notes["experiences"]
-    result.seconds = found.seconds
-    result.peak_memory_mb = found.peak_memory_mb
-    own = {n.removeprefix(_RUN): t for n, t in extra.items() if n.startswith(_RUN)}
-    return trainer, found.position, own
 
 
 class _Experience(BaseModel):
@@ -138,10 +194,22 @@ class _Notes(BaseModel):
     seconds: _Amount
     peak_memory_mb: _Amount
     undeclared: list[str] = []
+    told: list[dict[str, Any]] = []  # the experiences as the file has them, with all they say
     held: list[list[_Percent]] = []
     seen: list[_Natural] = []
     learned: list[_Natural | None] | None = None
     chances: list[_Percent] = []
+
+    def write_into(self, result: Result) -> None:
+        """Write the result so far."""
+        result.rows = self.rows
+        result.held, result.seen = self.held, self.seen or list(range(len(self.rows)))
+        if self.chances:
+            result.learned, result.chances = self.learned, self.chances
+        result.per_class = dict(self.per_class)
+        result.experiences = self.told
+        result.seconds = self.seconds
+        result.peak_memory_mb = self.peak_memory_mb
 
     def check(self, count: int, total: int | None, every: int) -> None:
         """Refuse a position that does not go with the results, parts or experiences."""
@@ -182,12 +250,12 @@ def _check_state(path: Path, strategy: Strategy, trainer: Trainer) -> None:
                     )
 
 
-def _same(path: Path, found: _Identity, wanted: dict[str, Any]) -> None:
-    """Refuse a checkpoint of another configuration, naming what differs."""
+def _same(path: Path, found: _Identity, wanted: dict[str, Any], free: Collection[str] = ()) -> None:
+    """Refuse a checkpoint of another configuration, naming what differs; ``free`` fields may."""
     added = {name: f.get_default() for name, f in ContinualConfig.model_fields.items()}
     theirs, ours = {**added, **current_options(found.config)}, {**added, **wanted["config"]}
     for key in {**theirs, **ours}:
-        if theirs.get(key) != ours.get(key):
+        if theirs.get(key) != ours.get(key) and key not in free:
             raise ConfigurationError(
                 f"checkpoint {path} belongs to another configuration: its {key} is "
                 f"{theirs.get(key)!r}, this run's is {ours.get(key)!r}; use another file or "

@@ -69,10 +69,13 @@ class ContinualConfig(Strict):
     evaluate_every: int | None = Field(
         default=None, ge=1, description="experiences from one evaluation to the next"
     )
+    branch: str | None = Field(
+        default=None, description="the run it goes on from: its hash, @, experiences done"
+    )
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
     later: ClassVar[tuple[str, ...]] = (
-        *("lr_schedule", "stream", "holdout", "standardise", "evaluate_every"),
+        *("lr_schedule", "stream", "holdout", "standardise", "evaluate_every", "branch"),
     )
 
     @model_validator(mode="before")

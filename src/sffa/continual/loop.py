@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sffa.continual import checkpoint as checkpoint_file
-from sffa.continual.checkpoint import RunState
+from sffa.continual.checkpoint import RunState, branch_of
 from sffa.continual.config import ContinualConfig
 from sffa.continual.evaluation import evaluate, is_met
 from sffa.continual.result import Result
@@ -53,6 +53,8 @@ def run(
     stream: AnyStream | Iterable[Any] | None = None,
     callbacks: Sequence[Callback] = (),
     checkpoint: str | os.PathLike[str] | None = None,
+    keep: str | os.PathLike[str] | None = None,
+    start: str | os.PathLike[str] | None = None,
     on_experience: Callable[[int, Result, Learner], object] | None = None,
     on_batch: Callable[[int, int], object] | None = None,
 ) -> Result:
@@ -77,6 +79,12 @@ def run(
     checkpoint
         A file to save to after every experience and on a stop. If it is there already, the run
         goes on from it; on the same machine and threads, to the bits it would have come to.
+    keep
+        A folder for a checkpoint after each evaluation, ``0001.safetensors`` and so on, from which
+        other runs can start.
+    start
+        A kept checkpoint of another run to go on from, with another method or other settings of
+        training; with nothing changed, to the other's bits. See `checkpoint.branch`.
     on_experience, on_batch
         Old forms of ``callbacks``.
 
@@ -89,21 +97,11 @@ def run(
     'replay'
     """
     restart_peak()
-    path = None if checkpoint is None else Path(checkpoint)
-    given: Any = {"strategy": strategy, "learner": learner, "stream": stream}
-    going = ContinualRun(config, data, **given, checkpoint=path)
-    listeners = [*callbacks, *_old_callbacks(on_experience, on_batch)]
-    if not going.result.rows:
-        going.evaluate()
-        going.report(listeners)
-    for experience in going.stream.starting(going.state.experience):
-        going.learn(experience, listeners)
-        going.report(listeners)
-    if going.result.done < going.state.experience:
-        going.conclude()
-        going.report(listeners)
-    going.result.learner = going.learner
-    return going.result
+    files = {"checkpoint": checkpoint, "keep": keep, "start": start}
+    given: Any = {name: None if path is None else Path(path) for name, path in files.items()}
+    given |= {"strategy": strategy, "learner": learner, "stream": stream}
+    going = ContinualRun(config, data, **given)
+    return going.go([*callbacks, *_old_callbacks(on_experience, on_batch)])
 
 
 class ContinualRun:
@@ -118,13 +116,17 @@ class ContinualRun:
         learner: Learner | None = None,
         stream: AnyStream | Iterable[Any] | None = None,
         checkpoint: Path | None = None,
+        keep: Path | None = None,
+        start: Path | None = None,
     ) -> None:
         if not isinstance(config, ContinualConfig):
             raise ConfigurationError(f"expected a ContinualConfig, got a {type(config).__name__}")
         self.stream = _stream_of(config, data, stream)
         given = None if stream is None else self.stream
         self.config = config = _described(config, self.stream, given, strategy, learner)
-        self.checkpoint = checkpoint
+        if start is not None:
+            self.config = config = config.model_copy(update={"branch": branch_of(start)})
+        self.checkpoint, self.keep = checkpoint, keep
         self.strategy = strategy or make_strategy(config.parts, config.method_options)
         self._check_strategy()
         self.every = config.evaluate_every or self.stream.evaluate_every
@@ -140,6 +142,8 @@ class ContinualRun:
         self._check_learner(learner)
         if checkpoint is not None and checkpoint.exists():
             self._resume(checkpoint)
+        elif start is not None:
+            self._branch(start)
         else:
             self._standardise(learner)
             self.trainer = Trainer(
@@ -179,7 +183,8 @@ class ContinualRun:
                 f"{self.config.algorithm} learns in closed form and forgets nothing: method "
                 f"'{self.config.method}' has no gradient to work on; use method 'naive'"
             )
-        if self.checkpoint is not None and type(learner) not in KINDS.values():
+        files = self.checkpoint, self.keep
+        if any(files) and type(learner) not in KINDS.values():
             raise ConfigurationError(
                 f"a checkpoint holds networks of sffa itself, not a {type(learner).__name__}: run "
                 "it without"
@@ -200,6 +205,20 @@ class ContinualRun:
             return 0
         sizes = [len(self._view(experience)) for experience in self.stream.starting(0)]
         return sum(-(-size // self.config.batch_size) for size in sizes) * self.config.epochs
+
+    def go(self, callbacks: Sequence[Callback] = ()) -> Result:
+        """Learn whatever is still to come of the stream."""
+        if not self.result.rows:
+            self.evaluate()
+            self.report(callbacks)
+        for experience in self.stream.starting(self.state.experience):
+            self.learn(experience, callbacks)
+            self.report(callbacks)
+        if self.result.done < self.state.experience:
+            self.conclude()
+            self.report(callbacks)
+        self.result.learner = self.learner
+        return self.result
 
     @property
     def learner(self) -> Learner:
@@ -323,26 +342,32 @@ class ContinualRun:
 
     def save(self) -> None:
         """Write the checkpoint, if there is to be one."""
+        if self.keep is not None and not self.state.entered and not self.state.classes:
+            self.write(self.keep / f"{self.state.experience:04d}.safetensors")
         if self.checkpoint is not None:
-            self._look_for_undeclared()
-            checkpoint_file.save(
-                self.checkpoint,
-                self.identity,
-                self.trainer,
-                self.strategy,
-                self.state,
-                self.result,
-                self._undeclared,
-                _tensors(self.scale),
-            )
+            self.write(self.checkpoint)
 
-    def _look_for_undeclared(self) -> None:
+    def write(self, path: Path) -> None:
+        """Write a checkpoint to a file."""
+        self._look_for_undeclared(path)
+        checkpoint_file.save(
+            path,
+            self.identity,
+            self.trainer,
+            self.strategy,
+            self.state,
+            self.result,
+            self._undeclared,
+            _tensors(self.scale),
+        )
+
+    def _look_for_undeclared(self, path: Path) -> None:
         """Warn, once, of what a strategy changed that its checkpoint will not hold."""
         found = changed(self.strategy, self.learner, self._digests)
         if found and not self._undeclared:
             warnings.warn(
                 f"{found[0]} changed and is in neither parameter_state nor buffers: "
-                f"{self.checkpoint} does not hold it, and no run can go on from there; keep it in "
+                f"{path} does not hold it, and no run can go on from there; keep it in "
                 "one of the two, or name it in 'transient' if it is computed again",
                 SFFAWarning,
                 stacklevel=2,
@@ -350,9 +375,17 @@ class ContinualRun:
         self._undeclared = found
 
     def _resume(self, path: Path) -> None:
-        self.trainer, self.state, own = checkpoint_file.load(
-            path, self.identity, self.strategy, self.result, self.every
+        self._take_over(
+            *checkpoint_file.load(path, self.identity, self.strategy, self.result, self.every)
         )
+
+    def _branch(self, path: Path) -> None:
+        self._take_over(*checkpoint_file.branch(path, self.identity, self.strategy, self.result))
+        self.trainer.lr, self.trainer.lr_schedule = self.config.lr, self.config.lr_schedule
+
+    def _take_over(self, trainer: Trainer, state: RunState, own: dict[str, Tensor]) -> None:
+        """Go on with what a checkpoint held."""
+        self.trainer, self.state = trainer, state
         if "count" in own:
             self.scale.count = float(own["count"])
             self.scale.mean, self.scale.squares = own["mean"].numpy(), own["squares"].numpy()

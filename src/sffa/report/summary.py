@@ -26,6 +26,7 @@ class Overview:
     warnings: list[str]
     failures: list[tuple[int, Record]]
     lacking: list[tuple[str, str]]
+    branches: list[str]
 
 
 def overview(runs: Sequence[Record], groups: Sequence[Cell]) -> Overview:
@@ -39,7 +40,45 @@ def overview(runs: Sequence[Record], groups: Sequence[Cell]) -> Overview:
         warnings=_warnings(runs, done, lacking),
         failures=failures,
         lacking=lacking,
+        branches=branches(runs),
     )
+
+
+def branches(runs: Sequence[Record]) -> list[str]:
+    """Return the tree of runs that went on from others, a line for each, indented by its depth.
+
+    A run whose origin is not among the records stands at the root, and says so.
+    """
+    if not any(run.config.get("branch") for run in runs):
+        return []
+    known = {(run.config_hash, run.seed): run for run in runs if run.done}
+    children: dict[tuple[str, int | None], list[Record]] = {}
+    roots: list[Record] = []
+    for run in known.values():
+        origin = _origin(run)[0], run.seed
+        (children.setdefault(origin, []) if origin in known else roots).append(run)
+    lines = []
+    todo = [(0, run) for run in reversed(roots)]
+    while todo:
+        depth, run = todo.pop()
+        below = children.get((run.config_hash, run.seed), [])
+        todo += [(depth + 1, child) for child in reversed(below)]
+        if depth or below or _origin(run)[1]:
+            lines.append(_branch(run, depth))
+    return lines
+
+
+def _origin(run: Record) -> tuple[str, str]:
+    """Return the hash of the run that a branch went on from, and after how many experiences."""
+    parent, _, place = str(run.config.get("branch") or "").partition("@")
+    return parent, place
+
+
+def _branch(run: Record, depth: int) -> str:
+    parent, place = _origin(run)
+    start = "    " * depth + ("└ " if depth else "") + (f"after {place}: " if place else "")
+    lost = f" (from {parent[:8]}, not here)" if place and not depth else ""
+    return f"{start}{describe(run)}, seed {run.seed}: {run.metrics.get('acc', 0.0):.2f} %{lost}"
 
 
 def describe(cell: Cell | Record) -> str:
