@@ -13,6 +13,7 @@ from sffa.cli.continual import continual
 from sffa.cli.demo import demo
 from sffa.cli.evaluate import evaluate
 from sffa.cli.export import export
+from sffa.cli.play import play
 from sffa.cli.predict import predict
 from sffa.cli.report import report
 from sffa.cli.reproduce import reproduce
@@ -37,6 +38,7 @@ app.add_typer(study.app, name="study")
 app.add_typer(data.app, name="data")
 app.command()(export)
 app.command()(bench)
+app.command()(play)
 
 
 def _show_version(value: bool) -> None:

@@ -1,0 +1,1 @@
+"""The page on which one draws, teaches and watches: `sffa play`."""
