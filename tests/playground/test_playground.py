@@ -147,12 +147,13 @@ def test_sessions_do_not_see_what_others_taught(networks):
 
 
 def test_a_session_that_learns_refuses_more(networks):
-    session = Sessions(networks).open()
+    sessions = Sessions(networks)
+    session = sessions.open()
     with networks.computing:  # the job waits
         session.learn_in_parts(Choice(algorithm=FIRST))
         with pytest.raises(BusyError, match="still learning"):
             session.learn_in_parts(Choice(algorithm=FIRST))
-        session._stopping.set()
+        sessions.stopping.set()
     finished(session)
     assert session.job.error == "stopped"
 

@@ -95,7 +95,7 @@ def test_a_session_is_had_again_by_its_name(address, session):
         ("/api/read", b"\xff\xfe", 400, "not JSON"),
         ("/api/read", b"{}", 400, "field required"),
         ("/api/read", b'{"algorithm": "sffa", "pixels": "", "x": 1}', 400, "unknown option 'x'"),
-        ("/api/read", b'{"algorithm": "zebra", "pixels": ""}', 400, "56 x 56"),
+        ("/api/read", b'{"algorithm": "sffa", "pixels": ""}', 400, "56 x 56"),
         ("/api/network", b'{"algorithm": "zebra"}', 400, "unknown algorithm"),
         ("/api/teach", b'{"algorithm": "sffa", "name": "x", "drawings": []}', 400, "at least 5"),
         ("/api/example", b'{"label": -1}', 400, "greater than or equal to 0"),

@@ -68,14 +68,19 @@ class Networks:
 
     def get(self, algorithm: str) -> Trained:
         """Return a network, trained now if nobody asked for it before."""
-        if algorithm not in ALGORITHMS:
-            hint = nearest(algorithm, list(ALGORITHMS))
-            raise ConfigurationError(f"unknown algorithm '{algorithm[:40]}'{hint}")
-        if algorithm not in self._trained:
+        if checked(algorithm) not in self._trained:
             with self.computing:
                 if algorithm not in self._trained:
                     self._trained[algorithm] = train(algorithm, self.material.data, self.seed)
         return self._trained[algorithm]
+
+
+def checked(algorithm: str) -> str:
+    """Return the name of an algorithm, or refuse one that the playground does not have."""
+    if algorithm not in ALGORITHMS:
+        hint = nearest(algorithm, list(ALGORITHMS))
+        raise ConfigurationError(f"unknown algorithm '{algorithm[:40]}'{hint}")
+    return algorithm
 
 
 def train(algorithm: str, data: Dataset, seed: int = 0) -> Trained:

@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from sffa.continual import Gaussian, Stopped
 from sffa.core import Callback, Network, Progress
@@ -22,7 +22,7 @@ from sffa.core.config import Strict
 from sffa.errors import DataError, SFFAError
 from sffa.playground.forgetting import learn_in_parts
 from sffa.playground.material import SIDE, dreams, pooled
-from sffa.playground.networks import ALGORITHMS, Networks, accuracy_of, reading
+from sffa.playground.networks import ALGORITHMS, Networks, accuracy_of, checked, reading
 from sffa.playground.teaching import FINE, teach
 from sffa.vocabulary import name_of
 
@@ -33,6 +33,7 @@ DRAWINGS = 5
 SHOWN = 8  # means and dreams of a class
 
 Pixels = str  # base64 of (FINE·SIDE)² bytes
+Algorithm = Annotated[str, AfterValidator(checked)]
 
 
 class NotFoundError(SFFAError):
@@ -46,7 +47,7 @@ class BusyError(SFFAError):
 class Question(Strict):
     """A drawing to read; ``look`` is the class under which the layers are shown."""
 
-    algorithm: str
+    algorithm: Algorithm
     pixels: Pixels
     look: int | None = None
 
@@ -54,7 +55,7 @@ class Question(Strict):
 class Lesson(Strict):
     """A class to teach: its name and the drawings of it."""
 
-    algorithm: str
+    algorithm: Algorithm
     name: str = Field(min_length=1, max_length=16)
     drawings: list[Pixels] = Field(min_length=DRAWINGS, max_length=DRAWINGS)
 
@@ -62,7 +63,7 @@ class Lesson(Strict):
 class Choice(Strict):
     """One of the networks."""
 
-    algorithm: str
+    algorithm: Algorithm
 
 
 class Example(Strict):
@@ -196,7 +197,6 @@ class Session:
 
     def learn_in_parts(self, choice: Choice) -> None:
         """Start to learn two classes at a time, with every method."""
-        self._networks.get(choice.algorithm)  # refuses an unknown one
 
         def work(job: Job) -> None:
             looking = Progressing(job, self._stopping, runs=3)

@@ -20,7 +20,7 @@ from sffa.playground.material import SIDE, pooled
 from sffa.playground.networks import LEARNING, READING
 
 FINE = 4  # pixels of a drawing for each pixel that the networks see, along a side
-EPOCHS = 6
+EPOCHS = 10
 BATCH = 16  # drawings in a step
 VARIANTS = 160  # in an epoch
 DREAMED = 160  # pseudo-examples in a step

@@ -34,4 +34,22 @@ export function inkColour() {
   return parts.map(Number);
 }
 
+/** Values kept for the next visit, or for this tab, where the browser allows it. */
+export const kept = {
+  get: (key, where = "localStorage") => {
+    try {
+      return window[where].getItem(key);
+    } catch {
+      return null;
+    }
+  },
+  set: (key, value, where = "localStorage") => {
+    try {
+      window[where].setItem(key, value);
+    } catch {
+      // nothing is kept then
+    }
+  },
+};
+
 export const percent = (value) => `${value.toFixed(1)} %`;

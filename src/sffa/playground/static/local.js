@@ -2,7 +2,6 @@
 
 import { bytes } from "./dom.js";
 
-
 export class Local {
   teaches = false;
 

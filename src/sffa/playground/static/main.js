@@ -1,6 +1,6 @@
 // The page: the pad on one side, a network and what to do with it on the other.
 
-import { bytes, find, make, paint, text64 } from "./dom.js";
+import { bytes, find, kept, make, paint, text64 } from "./dom.js";
 import { Memory } from "./memory.js";
 import { Pad } from "./pad.js";
 import { Parts } from "./parts.js";
@@ -16,7 +16,7 @@ export class Page {
   constructor(server) {
     this.server = server;
     this.about = server.about;
-    this.algorithm = sessionStorage.getItem("sffa-algorithm") ?? this.about.algorithms[0].algorithm;
+    this.algorithm = kept.get("sffa-algorithm", "sessionStorage") ?? this.about.algorithms[0].algorithm;
     this.look = null;
     this.examples = 0;
     this.pad = new Pad(find("pad"), this.about.side * this.about.fine, {
@@ -100,7 +100,7 @@ export class Page {
 
   async choose(algorithm) {
     this.algorithm = algorithm;
-    sessionStorage.setItem("sffa-algorithm", algorithm);
+    kept.set("sffa-algorithm", algorithm, "sessionStorage");
     await this.refresh();
     if (!find("memory").hidden) this.memory.show();
   }
@@ -229,7 +229,7 @@ export class Page {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-    localStorage.setItem("sffa-theme", root.dataset.theme);
+    kept.set("sffa-theme", root.dataset.theme);
     this.repaint();
   }
 
@@ -265,5 +265,5 @@ export class Page {
   }
 }
 
-const theme = localStorage.getItem("sffa-theme");
+const theme = kept.get("sffa-theme");
 if (theme) document.documentElement.dataset.theme = theme;

@@ -1,5 +1,7 @@
 // The server's answers: every method of `Server` is one request.
 
+import { kept } from "./dom.js";
+
 const KEY = "sffa-session";
 
 export class Refused extends Error {}
@@ -20,7 +22,7 @@ export class Server {
   async open() {
     this.about = await this.ask("session");
     this.session = this.about.session;
-    sessionStorage.setItem(KEY, this.session);
+    kept.set(KEY, this.session, "sessionStorage");
   }
 
   network = (algorithm) => this.ask("network", { algorithm });
@@ -51,7 +53,7 @@ export class Server {
 
   async ask(name, given = {}) {
     const headers = { "content-type": "application/json" };
-    const session = this.session ?? sessionStorage.getItem(KEY);
+    const session = this.session ?? kept.get(KEY, "sessionStorage");
     if (session) headers["sffa-session"] = session;
     let response, answer;
     try {

@@ -1,8 +1,8 @@
 // Three steps for a first visit.
 
-import { find } from "./dom.js";
+import { find, kept } from "./dom.js";
 
-const KEY = "sffa-tour";
+const SEEN = "sffa-tour";
 const STEPS = [
   ["draw", "Draw a digit", "With the mouse, a finger, or the arrow keys and space. Try a 3."],
   ["look", "Watch it think", "Every label gets a goodness. Blue neurons speak for a label, orange ones against it; only the strongest stay awake."],
@@ -21,7 +21,7 @@ export class Tour {
   }
 
   startOnce() {
-    if (!localStorage.getItem(KEY)) this.go(0, false);
+    if (!kept.get(SEEN)) this.go(0, false);
   }
 
   /** Drawing is the first step: who has drawn may go on. */
@@ -55,7 +55,7 @@ export class Tour {
     this.leave();
     this.step = -1;
     find("tour").hidden = true;
-    localStorage.setItem(KEY, "seen");
+    kept.set(SEEN, "seen");
   }
 
   /** Below the drawing where there is room, else below what it speaks of; on a phone, at the bottom. */
