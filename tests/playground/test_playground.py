@@ -153,7 +153,7 @@ def test_a_session_that_learns_refuses_more(networks):
         session.learn_in_parts(Choice(algorithm=FIRST))
         with pytest.raises(BusyError, match="still learning"):
             session.learn_in_parts(Choice(algorithm=FIRST))
-        sessions.stopping.set()
+        sessions.stopping.asked = True
     finished(session)
     assert session.job.error == "stopped"
 

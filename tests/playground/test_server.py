@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import socket
 import subprocess
 import sys
 from urllib.parse import urlsplit
@@ -109,6 +110,17 @@ def test_wrong_input_is_one_clear_line(address, session, path, body, status, sai
     assert (got, said in error) == (status, True), (got, error)
     assert "\n" not in error
     assert "Traceback" not in error
+
+
+def test_a_request_that_is_broken_off_harms_nobody(address, capfd):
+    for _ in range(3):
+        where = urlsplit(address)
+        with socket.create_connection((where.hostname, where.port)) as connection:
+            head = f"POST /api/read HTTP/1.1\r\nHost: {where.netloc}\r\n"
+            head += "Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{"
+            connection.sendall(head.encode())
+    assert asked(address, "session")[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_nothing_is_answered_to_a_session_that_is_not_there(address):

@@ -59,8 +59,11 @@ def play(
         say(console, f"playground: {address} (Ctrl-C ends it)")
         if open_page:
             webbrowser.open(address)
+        playground = server.Playground(networks)
         try:
             with terminable():
-                server.server_of(server.Playground(networks), port).run(sockets=[listening])
+                server.server_of(playground, port).run(sockets=[listening])
         except KeyboardInterrupt:
             say(console, "ended")
+        finally:
+            playground.end()

@@ -11,11 +11,11 @@ import torch
 
 from sffa.analysis import sparsity_of
 from sffa.analysis.latents import latents
-from sffa.core import Network, Trainer, make
+from sffa.core import Callback, Network, Progress, Trainer, make
 from sffa.core.seeds import generator
 from sffa.data import Dataset
 from sffa.data.dataset import Array
-from sffa.errors import ConfigurationError, nearest
+from sffa.errors import ConfigurationError, SFFAError, nearest
 from sffa.playground.material import Material
 from sffa.vocabulary import name_of
 
@@ -30,6 +30,23 @@ TRAINING: dict[str, Any] = {"epochs": 2, "batch_size": 64}
 LR = 3e-3
 # Several tabs read at once, also while one learns; numba's loops may not run twice at once.
 READING, LEARNING = "torch", "auto"
+
+
+class EndedError(SFFAError):
+    """A training that was stopped because the playground ends."""
+
+
+class Stopping(Callback):
+    """Stop whatever trains, once asked to."""
+
+    asked = False
+
+    def on_batch_end(self, progress: Progress) -> bool:
+        """Whether to stop here."""
+        return self.asked
+
+
+NEVER = Stopping()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +83,13 @@ class Networks:
         self._trained: dict[str, Trained] = {}
         self.computing = threading.RLock()
 
-    def get(self, algorithm: str) -> Trained:
+    def get(self, algorithm: str, stopping: Stopping = NEVER) -> Trained:
         """Return a network, trained now if nobody asked for it before."""
         if checked(algorithm) not in self._trained:
             with self.computing:
                 if algorithm not in self._trained:
-                    self._trained[algorithm] = train(algorithm, self.material.data, self.seed)
+                    trained = train(algorithm, self.material.data, self.seed, stopping)
+                    self._trained[algorithm] = trained
         return self._trained[algorithm]
 
 
@@ -83,13 +101,15 @@ def checked(algorithm: str) -> str:
     return algorithm
 
 
-def train(algorithm: str, data: Dataset, seed: int = 0) -> Trained:
+def train(algorithm: str, data: Dataset, seed: int = 0, stopping: Stopping = NEVER) -> Trained:
     """Train a small network of that name, and look at its accuracy and sparsity."""
     network = make(algorithm, data.features, HIDDEN, classes=range(data.classes), seed=seed)
     assert isinstance(network, Network)
     network.standardise(data.mean, data.std)
     trainer = Trainer(network, lr=LR, seed=seed, lr_schedule="cosine")
-    trainer.fit(data.train.x, data.train.y, **TRAINING)
+    trainer.fit(data.train.x, data.train.y, callbacks=[stopping], **TRAINING)
+    if stopping.asked:
+        raise EndedError("the playground has ended")
     network.backend = READING
     found = sparsity_of(network, data.test.flat, data.test.y, generator(seed, "sparsity"))
     return Trained(

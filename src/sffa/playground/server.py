@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sffa.core.config import Strict
 from sffa.errors import ConfigurationError, DataError, SFFAError
-from sffa.playground.networks import ALGORITHMS, Networks
+from sffa.playground.networks import ALGORITHMS, EndedError, Networks
 from sffa.playground.session import (
     BusyError,
     Choice,
@@ -36,6 +36,7 @@ from sffa.playground.session import (
 
 HOST = "127.0.0.1"
 LARGEST_BODY = 64 << 10
+ENDING_SECONDS = 20.0
 STATIC = Path(__file__).with_name("static")
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
@@ -89,14 +90,18 @@ class Playground:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         threading.Thread(target=self._train_others, daemon=True).start()
         yield
-        self.sessions.stopping.set()
+        self.sessions.stopping.asked = True
 
     def _train_others(self) -> None:
         """Train what has not been asked for yet, so that a choice need not wait."""
-        for algorithm in ALGORITHMS:
-            if self.sessions.stopping.wait(0.5):
-                return
-            self.networks.get(algorithm)
+        with suppress(EndedError):
+            for algorithm in ALGORITHMS:
+                self.networks.get(algorithm, self.sessions.stopping)
+
+    def end(self) -> None:
+        """Stop what is being trained, and wait for it: a thread must not outlive Python."""
+        self.sessions.stopping.asked = True
+        self.networks.computing.acquire(timeout=ENDING_SECONDS)
 
     async def index(self, request: Request) -> Response:
         """Return the page."""
@@ -135,12 +140,14 @@ async def _body(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").split(";")[0] != "application/json":
         raise DataError("the body must be application/json")
     content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > LARGEST_BODY:
-            raise TooLargeError(f"a request has at most {LARGEST_BODY:,} bytes")
     try:
+        async for part in request.stream():
+            content += part
+            if len(content) > LARGEST_BODY:
+                raise TooLargeError(f"a request has at most {LARGEST_BODY:,} bytes")
         values = json.loads(content)
+    except ClientDisconnect:
+        raise DataError("the request was broken off") from None
     except (ValueError, RecursionError):
         raise DataError("the body is not JSON") from None
     if not isinstance(values, dict):

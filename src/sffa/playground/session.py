@@ -22,7 +22,7 @@ from sffa.core.config import Strict
 from sffa.errors import DataError, SFFAError
 from sffa.playground.forgetting import learn_in_parts
 from sffa.playground.material import SIDE, dreams, pooled
-from sffa.playground.networks import ALGORITHMS, Networks, accuracy_of, checked, reading
+from sffa.playground.networks import ALGORITHMS, Networks, Stopping, accuracy_of, checked, reading
 from sffa.playground.teaching import FINE, teach
 from sffa.vocabulary import name_of
 
@@ -85,23 +85,22 @@ class Job:
 
 
 class Progressing(Callback):
-    """Count a job's batches; stop when asked to."""
+    """Count the batches of a job of some runs."""
 
-    def __init__(self, job: Job, stopping: threading.Event, runs: int = 1) -> None:
-        self.job, self.stopping, self.runs = job, stopping, runs
+    def __init__(self, job: Job, runs: int = 1) -> None:
+        self.job, self.runs = job, runs
         self.batches = 0
 
-    def on_batch_end(self, progress: Progress) -> bool:
-        """Move on, or stop."""
+    def on_batch_end(self, progress: Progress) -> None:
+        """Move on."""
         self.batches += 1
         self.job.progress = min(self.batches / max(progress.steps * self.runs, 1), 1.0)
-        return self.stopping.is_set()
 
 
 class Session:
     """One tab: the networks as it taught them, and what it is learning."""
 
-    def __init__(self, networks: Networks, stopping: threading.Event) -> None:
+    def __init__(self, networks: Networks, stopping: Stopping) -> None:
         self.id = secrets.token_urlsafe(16)
         self.used = time.monotonic()
         self.job = Job("", done=True)
@@ -146,7 +145,7 @@ class Session:
 
     def network(self, choice: Choice) -> dict[str, Any]:
         """Return what is known of a network, trained now if it has to be."""
-        about = self._networks.get(choice.algorithm).about()
+        about = self._networks.get(choice.algorithm, self._stopping).about()
         return {**about, "classes": self.names(choice.algorithm)}
 
     def names(self, algorithm: str) -> list[str]:
@@ -188,8 +187,8 @@ class Session:
         network, memory = self._known(algorithm)
         data, label = self._material.data, len(self.names(algorithm))
         before = accuracy_of(network, data)
-        looking = Progressing(job, self._stopping)
-        taught = teach(network, memory, drawings, label, callbacks=[looking])
+        looking = [Progressing(job), self._stopping]
+        taught = teach(network, memory, drawings, label, callbacks=looking)
         self._taught[algorithm] = taught
         self._names.setdefault(algorithm, []).append(name)
         after = accuracy_of(taught[0], data)
@@ -199,11 +198,10 @@ class Session:
         """Start to learn two classes at a time, with every method."""
 
         def work(job: Job) -> None:
-            looking = Progressing(job, self._stopping, runs=3)
             job.result = learn_in_parts(
                 self._material.data,
                 choice.algorithm,
-                callbacks=[looking],
+                callbacks=[Progressing(job, runs=3), self._stopping],
                 tell=lambda found: setattr(job, "result", found),
             )
 
@@ -221,7 +219,7 @@ class Session:
         taught = self._taught.get(algorithm)
         if taught is not None:
             return taught
-        return self._networks.get(algorithm).network, self._material.memory
+        return self._networks.get(algorithm, self._stopping).network, self._material.memory
 
     def _refuse_if_busy(self) -> None:
         if not self.job.done:
@@ -252,7 +250,7 @@ class Sessions:
     """At most `SESSIONS` of them; the one that rested longest makes room, idle ones end."""
 
     def __init__(self, networks: Networks) -> None:
-        self.stopping = threading.Event()
+        self.stopping = Stopping()
         self._networks = networks
         self._open: dict[str, Session] = {}
         self._lock = threading.Lock()

@@ -253,6 +253,7 @@ export class Page {
   }
 
   async tryAgain() {
+    const { session } = this.server;
     try {
       await this.server.open();
     } catch {
@@ -261,7 +262,7 @@ export class Page {
     clearInterval(this.returning);
     this.returning = undefined;
     await this.refresh();
-    this.say("The server is back; classes of your own have to be taught again.");
+    if (this.server.session !== session) this.say("The server is back; classes of your own have to be taught again.");
   }
 }
 

@@ -58,7 +58,7 @@ export class Server {
     let response, answer;
     try {
       response = await fetch(`/api/${name}`, { method: "POST", headers, body: JSON.stringify(given) });
-      answer = await response.json();
+      answer = await response.json().catch(() => ({ error: "the server failed at that" }));
     } catch {
       throw new Gone();
     }
