@@ -22,7 +22,7 @@ from sffa.core import Callback
 from sffa.environment import describe
 from sffa.files import write_text
 
-FEATURES, CLASSES, EXAMPLES = 784, 10, 512
+FEATURES, CLASSES, EXAMPLES = 256, 10, 256
 
 
 def experience(number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,9 +58,9 @@ def learn(count: int, every: int, checkpoint: Path | None = None, stop: int = -1
     """Learn the stream, or the part of it up to a stop."""
     config = ContinualConfig(
         method="replay-reservoir",
-        hidden=(100,),
+        hidden=(60,),
         epochs=1,
-        batch_size=128,
+        batch_size=64,
         evaluate_every=every,
     )
     stream = IteratorStream(source(count), [experience(10**6)], length=count, name="drawn")

@@ -44,7 +44,8 @@ def test_every_error_of_ours_is_caught_by_one_name():
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("sfaf", "; did you mean 'sffa'?"), ("zebra", ""), ("", "")]
+    ("name", "hint"),
+    [("sfaf", "; did you mean 'sffa'?"), ("zebra", ""), ("negatives", ""), ("", "")],
 )
 def test_a_hint_is_given_only_for_a_name_that_is_close(name, hint):
-    assert errors.nearest(name, ["sffa", "mnist"]) == hint
+    assert errors.nearest(name, ["sffa", "mnist", "gate"]) == hint

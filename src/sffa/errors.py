@@ -43,12 +43,17 @@ def warn_renamed(old: str, new: str) -> None:
 def nearest(name: str, known: list[str]) -> str:
     """Return the hint ``; did you mean 'x'?`` for a name close to a known one, or nothing.
 
+    Close is what shares two thirds of its letters, in order, or half of them and its beginning.
+
     >>> nearest("mnits", ["mnist", "digits"])
     "; did you mean 'mnist'?"
-    >>> nearest("zebra", ["mnist"])
-    ''
+    >>> nearest("zebra", ["mnist"]), nearest("negatives", ["gate"])
+    ('', '')
     """
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    for close in difflib.get_close_matches(name, known, n=3, cutoff=0.5):
+        alike = difflib.SequenceMatcher(None, name, close).ratio() >= 0.65
+        if alike or name[:4] == close[:4]:
+            return f"; did you mean '{close}'?"
+    return ""

@@ -20,6 +20,7 @@ from sffa.continual import ContinualConfig, ContinualRun, Stopped, Stream, make_
 from sffa.data import from_arrays, load
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAWarning
 from sffa.study import StaticConfig, run_static
+from sffa.testing import check_strategy
 
 CODE = '''
 import torch
@@ -338,3 +339,29 @@ def test_the_command_warns_in_one_line_and_its_record_knows_the_source(
     assert len(warned) == 1
     assert warned[0].startswith("warning: Counts.steps changed")
     assert json.loads(out)["environment"]["code"].keys() == {f"{unkept}:Counts"}
+
+
+def documented(number: int) -> dict:
+    """Return what a Python block of docs/extending.md defines."""
+    text = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    blocks = [part.partition("```")[0] for part in text.split("```python\n")[1:]]
+    names = {"ContinualConfig": ContinualConfig, "run": run, "__name__": "doc"}
+    exec(blocks[number], names)
+    return names
+
+
+@pytest.mark.parametrize("scenario", ["class", "domain", "task"])
+def test_the_documented_strategy_serves_every_scenario_and_algorithm(scenario: str) -> None:
+    dark = documented(0)["Dark"]
+    for algorithm in ("sffa", "bp"):
+        check_strategy(dark, scenarios=(scenario,), algorithms=(algorithm,))
+
+
+def test_the_documented_streams_run(capsys: pytest.CaptureFixture[str]) -> None:
+    names = documented(3)
+    assert "[" in capsys.readouterr().out
+    text = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    exec("class Halves" + text.split("class Halves")[1].partition("```")[0], names)
+    halves = names["Halves"](toy(), "class", 0, 3)
+    assert [len(e.train) for e in halves] == [40] * 6
+    assert halves.learned == [1, 3, 5]

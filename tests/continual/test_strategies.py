@@ -7,9 +7,10 @@ import pytest
 import torch
 from tests.continual.toy import small, toy
 
-from sffa.continual import METHODS, Clock, ContinualRun, expectation, make_strategy, run
+from sffa.continual import EWC, METHODS, Clock, ContinualRun, expectation, make_strategy, run
 from sffa.core import make
 from sffa.core.growth import update_optimizer
+from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
 
 ALGORITHMS = ("sffa", "ffa", "bp")
@@ -125,7 +126,7 @@ def test_the_folded_ewc_gradient_equals_the_plain_sum_over_experiences() -> None
     plain = []
     for experience in course.stream:
         course.learn(experience)
-        fisher = strategy.fisher(learner, experience)
+        fisher = strategy.fisher_information(learner, experience)
         stars = {n: p.detach().clone() for n, p in learner.named_parameters()}
         plain.append((fisher, stars))
     with torch.no_grad():
@@ -265,3 +266,55 @@ def test_a_method_that_keeps_nothing_of_old_labels_is_told_in_one_line_before_tr
         assert expectation(method, "task") is None
     for method in ("replay", "gaussian", "replay+ewc", "joint", "derpp"):
         assert expectation(method, "class") is None
+
+
+@pytest.mark.parametrize("scenario", ["class", "task"])
+@pytest.mark.parametrize("algorithm", ["sffa", "bp"])
+def test_fisher_by_sample_is_the_mean_over_examples_whatever_the_batch_size(
+    algorithm: str, scenario: str
+) -> None:
+    course = ContinualRun(small(algorithm, scenario=scenario, epochs=1), toy())
+    experience = course.stream[0]
+    course.learn(experience)
+    learner = course.learner
+    wanted = {n: torch.zeros_like(p) for n, p in learner.named_parameters()}
+    for number in range(len(experience.train)):
+        learner.zero_grad()
+        learner.loss(*experience.train.take(torch.tensor([number]))).backward()
+        for name, parameter in learner.named_parameters():
+            if parameter.grad is not None:
+                wanted[name] += parameter.grad.square() / len(experience.train)
+    learner.zero_grad()
+    found = {}
+    for size in (8, 64):
+        for fisher in ("batch", "sample"):
+            strategy = EWC(fisher=fisher, batch_size=size)
+            found[fisher, size] = strategy.fisher_information(learner, experience)
+    for name, tensor in wanted.items():
+        scale = float(tensor.max()) or 1.0
+        for size in (8, 64):
+            assert float((found["sample", size][name] - tensor).abs().max()) < 1e-4 * scale
+    total = {key: float(sum(t.sum() for t in tensors.values())) for key, tensors in found.items()}
+    assert total["batch", 8] > 2 * total["batch", 64]
+
+
+def test_the_true_fisher_of_back_propagation_is_that_of_a_softmax() -> None:
+    course = ContinualRun(small("bp", epochs=1), toy())
+    experience = course.stream[0]
+    course.learn(experience)
+    found = EWC(fisher="true", examples=5).fisher_information(course.learner, experience)
+    drawn = generator(0, "fisher", 0).permutation(len(experience.train))[:5]
+    x = experience.train.take(torch.from_numpy(drawn)).x
+    hidden = course.learner.body(course.learner.prepare(x))
+    p = course.learner.outputs(x).softmax(dim=1)
+    # E over labels of (p - onehot)² is p (1 - p), times the squared input of the head.
+    wanted = ((p * (1 - p))[:, :, None] * hidden.square()[:, None, :]).mean(dim=0)
+    torch.testing.assert_close(found["heads.all.weight"], wanted.detach(), rtol=1e-4, atol=1e-8)
+
+
+def test_a_stream_takes_the_negatives_it_is_told() -> None:
+    pairs = run(small("sffa", negatives="uniform", epochs=1), toy())
+    assert pairs.config.negatives == "uniform"
+    assert pairs.rows != run(small("sffa", epochs=1), toy()).rows
+    with pytest.raises(ConfigurationError, match="bp has no negatives"):
+        small("bp", negatives="hard")

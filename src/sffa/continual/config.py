@@ -12,7 +12,8 @@ from sffa.continual.stream import Scenario
 from sffa.continual.streams.registry import check_stream, find_stream
 from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
 from sffa.core.lr_schedule import LRSchedule
-from sffa.core.presets import PRESETS, check, completed
+from sffa.core.negatives import Negatives
+from sffa.core.presets import PRESETS, check, completed, is_network
 from sffa.core.trainer import LARGEST_BATCH
 from sffa.extension import is_reference
 
@@ -57,6 +58,9 @@ class ContinualConfig(Strict):
     backend: Literal["auto", "torch", "numba"] = Field(
         default="auto", description="backend of the forward-forward networks"
     )
+    negatives: Negatives = Field(
+        default="all", description="labels that an example is shown with: all, uniform or hard"
+    )
     stream: str = Field(
         default="split", description="a name of continual.STREAMS, or your own as module:Class"
     )
@@ -75,7 +79,15 @@ class ContinualConfig(Strict):
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
     later: ClassVar[tuple[str, ...]] = (
-        *("lr_schedule", "stream", "holdout", "standardise", "evaluate_every", "branch"),
+        *(
+            "lr_schedule",
+            "stream",
+            "holdout",
+            "standardise",
+            "evaluate_every",
+            "branch",
+            "negatives",
+        ),
     )
 
     @model_validator(mode="before")
@@ -104,6 +116,9 @@ class ContinualConfig(Strict):
     @model_validator(mode="after")
     def _known(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
+        own = is_reference(self.algorithm)
+        if self.negatives != "all" and not own and not is_network(self.algorithm):
+            raise ValueError(f"{self.algorithm} has no negatives: leave negatives='all'")
         stream = find_stream(self.stream)
         others = self.method_options
         check_stream(self.stream, {k: v for k, v in self.options.items() if k not in others})

@@ -147,7 +147,11 @@ class ContinualRun:
         else:
             self._standardise(learner)
             self.trainer = Trainer(
-                learner, lr=config.lr, seed=config.seed, lr_schedule=config.lr_schedule
+                learner,
+                lr=config.lr,
+                negatives=config.negatives,
+                seed=config.seed,
+                lr_schedule=config.lr_schedule,
             )
         self.strategy.attach(self.learner)
         self._digests = digests(self.strategy, self.learner)

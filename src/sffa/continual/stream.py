@@ -146,7 +146,8 @@ class AnyStream:
 class Stream(AnyStream):
     """Experiences of a dataset, in order. Examples stay where they are; views hold indices.
 
-    Other streams inherit from it and arrange the groups of classes otherwise (`arrange`). All
+    Other streams inherit from it and arrange the groups of classes otherwise (`arrange`), from
+    ``train_split``, ``test_split`` and, if examples are held out, ``held_split``. All
     groups are tested after each experience, whatever is trained on: ``tests`` are what accuracies
     are taken on, one for each group.
 
@@ -194,9 +195,9 @@ class Stream(AnyStream):
         self.check_groups()
         names = self.names()
         kept, held = hold_out(data.train.y, float(holdout), generator(seed, "holdout"))
-        self._train = Cutter(data.train, names, kept)
-        self._held = self._train.at(held) if holdout else None
-        self._test = Cutter(data.test, names)
+        self.train_split = Cutter(data.train, names, kept)
+        self.held_split = self.train_split.at(held) if holdout else None
+        self.test_split = Cutter(data.test, names)
         self.tests = [self.group(n) for n in range(len(self.groups))]
         self._experiences: Sequence[Experience] = self.arrange()
 
@@ -293,7 +294,7 @@ class Stream(AnyStream):
         """Return all examples of a group of classes as an experience."""
         group = self.groups[number]
         task = number if self.scenario == "task" else None
-        train, test = (split.of(group) for split in (self._train, self._test))
+        train, test = (split.of(group) for split in (self.train_split, self.test_split))
         for index, name in ((train, "training"), (test, "test")):
             if not len(index):
                 raise DataError(
@@ -315,9 +316,9 @@ class Stream(AnyStream):
         ``classes`` are those of its training examples, in the order of the stream, unless given.
         """
         if classes is None:
-            present = set(torch.unique(self._train.classes[train]).tolist())
+            present = set(torch.unique(self.train_split.classes[train]).tolist())
             classes = [label for label in self.classes if label in present]
-        named = self._train.names[torch.tensor(classes)].tolist()
+        named = self.train_split.names[torch.tensor(classes)].tolist()
         labels = dict.fromkeys(named)
         if self.scenario == "domain":
             labels = dict.fromkeys(sorted(named))
@@ -326,9 +327,11 @@ class Stream(AnyStream):
             tuple(classes),
             tuple(labels),
             task,
-            self._train.view(train, task),
-            self._test.view(test, task),
-            None if self._held is None else self._held.view(self._held.of(classes), task),
+            self.train_split.view(train, task),
+            self.test_split.view(test, task),
+            None
+            if self.held_split is None
+            else self.held_split.view(self.held_split.of(classes), task),
         )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
+
 import torch
 from torch import Tensor
 
@@ -9,13 +12,27 @@ from sffa.continual.strategies.base import gradients, named, snapshot, zeros_lik
 from sffa.continual.strategies.quadratic import QuadraticPenalty
 from sffa.continual.stream import Experience
 from sffa.core import Learner
-from sffa.errors import ConfigurationError
+from sffa.core.batch import Batch
+from sffa.core.seeds import generator
+from sffa.errors import ConfigurationError, nearest
+
+Fisher = Literal["batch", "sample", "true"]
+FISHERS: tuple[Fisher, ...] = get_args(Fisher)
 
 
 class EWC(QuadraticPenalty):
     """Penalty: strength · Σ over experiences of F (θ−θ*)², F the squared gradient of the loss.
 
-    F is the mean over the experience's batches of the squared gradient of the batch's mean loss.
+    F is a mean over the experience, of what ``fisher`` says:
+
+    - ``"batch"`` (the paper's, after Avalanche): over batches, of the squared gradient of the
+      batch's mean loss. Gradients of single examples cancel within a batch, so F falls about as
+      1 / batch size, and the same ``strength`` holds the less the larger the batches are.
+    - ``"sample"``: over examples, of the squared gradient of the example's own loss (the empirical
+      Fisher information). It does not depend on the batch size, and is larger: a ``strength`` of
+      the one does not carry over to the other.
+    - ``"true"``: the same, with labels as the network's own softmax over its logits expects them.
+
     The sum over experiences is kept folded: with A the last θ* and W = Σ F,
     Σ Fᵢ (θ−θᵢ*) = W (θ−A) + Σ Fᵢ (A−θᵢ*), whose second part changes only between experiences. So
     memory and time do not grow with the experiences, and nothing large is subtracted from
@@ -28,12 +45,18 @@ class EWC(QuadraticPenalty):
     decay
         None: every experience counts alike. A number (``ewc-online``): old importance times this
         plus the new one, around the last θ* alone.
+    fisher
+        How importance is measured, as above.
+    examples
+        How many examples of each experience it is measured on, if not by batches; None: all.
     """
 
     def __init__(
         self,
         strength: float = 1e5,
         decay: float | None = None,
+        fisher: Fisher = "batch",
+        examples: int | None = None,
         *,
         seed: int = 0,
         batch_size: int = 512,
@@ -41,14 +64,23 @@ class EWC(QuadraticPenalty):
         super().__init__(strength, seed, batch_size)
         if decay is not None and not 0 <= decay <= 1:
             raise ConfigurationError(f"the decay of EWC lies in 0 to 1, got {decay}")
+        if fisher not in FISHERS:
+            raise ConfigurationError(
+                f"unknown fisher '{fisher}'{nearest(fisher, list(FISHERS))}; known: "
+                f"{', '.join(FISHERS)}"
+            )
+        if examples is not None and examples < 1:
+            raise ConfigurationError(f"EWC needs 1 or more examples of a task, got {examples}")
         self.decay = decay
+        self.fisher: Fisher = fisher
+        self.examples = examples
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Move the anchor to the present weights and add this experience's importance."""
         if not self.strength:
             return
         parameters = named(learner)
-        fisher = self.fisher(learner, experience)
+        fisher = self.fisher_information(learner, experience)
         now = snapshot(parameters)
         if self.decay is None:
             self.parameter_state["offset"] = self._moved_offset(now)
@@ -61,16 +93,32 @@ class EWC(QuadraticPenalty):
         self.parameter_state["curvature"] = fisher
         self.parameter_state["anchor"] = now
 
-    def fisher(self, learner: Learner, experience: Experience) -> dict[str, Tensor]:
-        """Return F of an experience: the mean over batches of the squared gradient."""
+    def fisher_information(self, learner: Learner, experience: Experience) -> dict[str, Tensor]:
+        """Return F of an experience: the mean of squared gradients."""
         total = zeros_like(named(learner))
-        count = -(-len(experience.train) // self.batch_size)
-        losses = (learner.loss(*batch) for batch in experience.train.batches(self.batch_size))
-        for found in gradients(learner, losses):
+        weights, losses = self._losses(learner, experience)
+        for weight, found in zip(weights, gradients(learner, losses), strict=True):
             grads = list(found.values())
-            torch._foreach_addcmul_([total[n] for n in found], grads, grads, value=1 / count)
+            torch._foreach_addcmul_([total[n] for n in found], grads, grads, value=weight)
             del grads
         return total
+
+    def _losses(
+        self, learner: Learner, experience: Experience
+    ) -> tuple[Iterable[float], Iterator[Tensor]]:
+        """Return the losses whose gradients are squared, and how much each of them counts."""
+        view = experience.train
+        if self.fisher == "batch":
+            count = -(-len(view) // self.batch_size)
+            batches = view.batches(self.batch_size)
+            return [1 / count] * count, (learner.loss(*batch) for batch in batches)
+        rng = generator(self.seed, "fisher", experience.index)
+        drawn = torch.from_numpy(rng.permutation(len(view))[: self.examples])
+        singles = [view.take(place) for place in drawn.reshape(-1, 1)]
+        if self.fisher == "sample":
+            return [1 / len(singles)] * len(singles), (learner.loss(*one) for one in singles)
+        pairs = [pair for one in singles for pair in _expected(learner, one, 1 / len(singles))]
+        return [weight for weight, _ in pairs], (learner.loss(*one) for _, one in pairs)
 
     def _moved_offset(self, now: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return Σ Fᵢ (θ−θᵢ*) at the present weights, which is where the anchor moves."""
@@ -86,3 +134,18 @@ class EWC(QuadraticPenalty):
             else:
                 moved[name] = torch.zeros_like(weights)
         return moved
+
+
+@torch.no_grad()
+def _expected(learner: Learner, one: Batch, share: float) -> list[tuple[float, Batch]]:
+    """Return an example with each label it may have, and how much of its share each has.
+
+    Labels count by the softmax of the logits, the mean over layers where each has its own.
+    """
+    probabilities = learner.logits(one.x, one.task).mean(dim=0).softmax(dim=-1)[0]
+    columns = learner.candidates(1, one.task)[0].tolist()
+    labels = [learner.classes[column] for column in columns]
+    return [
+        (share * float(p), one._replace(y=torch.tensor([label])))
+        for p, label in zip(probabilities, labels, strict=True)
+    ]

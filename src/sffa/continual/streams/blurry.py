@@ -49,7 +49,7 @@ class Blurry(Stream):
             if self.to == "next":
                 others = [n for n in others if abs(n - home) == 1]
             for label in group:
-                places = self._train.of([label])
+                places = self.train_split.of([label])
                 order = generator(self.seed, "blurry", label).permutation(len(places))
                 moved = round(self.overlap * len(places)) if others else 0
                 shuffled = places[torch.from_numpy(order)]
@@ -63,7 +63,7 @@ class Blurry(Stream):
                 raise ConfigurationError(
                     f"with blurry.overlap={self.overlap} experience {number} has no examples left"
                 )
-            found.append(self.experience(number, train, self._test.of(self.groups[number])))
+            found.append(self.experience(number, train, self.test_split.of(self.groups[number])))
         return found
 
     @property

@@ -73,23 +73,23 @@ class Partition(Stream):
         return self.tests
 
     def _part(self, number: int, train: np.ndarray[Any, Any]) -> Experience:
-        kept = self._train.places
+        kept = self.train_split.places
         index = kept[torch.from_numpy(train[kept.numpy()] == number)]
         if not len(index):
             raise DataError(f"experience {number} of the partition has no training examples")
         if len(self.parts) > 1:
             test = torch.from_numpy(np.flatnonzero(self.parts[1] == number))
         else:
-            test = self._test.of(torch.unique(self._train.classes[index]).tolist())
+            test = self.test_split.of(torch.unique(self.train_split.classes[index]).tolist())
         if not len(test):
             raise DataError(f"experience {number} of the partition has no test examples")
         task = number if self.scenario == "task" else None
         found = self.experience(number, index, test, task)
-        if self._held is None:
+        if self.held_split is None:
             return found
-        held = self._held.places
+        held = self.held_split.places
         chosen = held[torch.from_numpy(train[held.numpy()] == number)]
-        return Experience(**{**vars(found), "held": self._held.view(chosen, task)})
+        return Experience(**{**vars(found), "held": self.held_split.view(chosen, task)})
 
     @property
     def learned(self) -> list[int]:

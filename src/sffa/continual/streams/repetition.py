@@ -52,7 +52,7 @@ class Repetition(Stream):
             for number, group in self._round(turn):
                 train = self._examples(group, turn)
                 task = number if self.scenario == "task" else None
-                test = self._test.of(group)
+                test = self.test_split.of(group)
                 found.append(self.experience(len(found), train, test, task, group))
         return found
 
@@ -69,10 +69,10 @@ class Repetition(Stream):
     def _examples(self, group: Sequence[int], turn: int) -> Tensor:
         """Return the places of the examples that a group shows in a round."""
         if self.examples == "all":
-            return self._train.of(group)
+            return self.train_split.of(group)
         dealt = []
         for label in group:
-            places = self._train.of([label])
+            places = self.train_split.of([label])
             if len(places) < self.times:
                 raise ConfigurationError(
                     f"class {label} has {len(places)} training examples, too few for "
