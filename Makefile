@@ -18,7 +18,7 @@ DOCS := $(VENV)/.stamp-docs-$(KEY)
 LOCK := $(if $(shell command -v flock),flock Makefile)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv install demo test test-all test-matrix fuzz check format bench docs clean
+.PHONY: help venv install demo test test-all test-matrix coverage fuzz check format bench docs release clean
 
 # Seconds that make fuzz takes for each surface; FUZZ takes further options of python -m fuzz.
 SECONDS ?= 60
@@ -36,6 +36,8 @@ help:
 	@echo 'make format   format and fix what ruff can fix'
 	@echo 'make bench    speed and memory'
 	@echo 'make docs     the documentation, into site/'
+	@echo 'make coverage the tests with the share of lines they reach'
+	@echo 'make release  wheel and source archive, checked and installed in clean environments'
 	@echo 'make install  the environment for development, in .venv'
 	@echo 'make venv     the environment for use only, in .venv'
 	@echo 'make clean    remove .venv and everything generated'
@@ -55,6 +57,15 @@ test: $(DEV)
 
 test-all:
 	@$(MAKE) --no-print-directory test SLOW=1
+
+coverage: $(DEV)
+	@$(PY) -m pytest -n $(TEST_WORKERS) --cov --cov-report=term:skip-covered $(PYTEST)
+
+release: $(DEV)
+	@rm -rf dist
+	@$(PY) -m build --no-isolation --outdir dist . >/dev/null
+	@$(PY) -m twine check --strict dist/*
+	@$(PY) tools/check_release.py
 
 test-matrix: $(DEV)
 	@$(PY) tools/test_matrix.py --workers $(TEST_WORKERS) $(if $(FAST),--fast) $(if $(OUT),--out '$(OUT)') $(MATRIX)
