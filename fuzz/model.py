@@ -13,7 +13,7 @@ import torch
 
 from fuzz.mutate import LARGE, damaged, odd
 from fuzz.surface import Surface
-from sffa import Backprop, Network, Trainer
+from sffa import Backprop, Network, Trainer, kernels
 from sffa.cli.notes import notes_of
 from sffa.core import load, storage
 from sffa.errors import ModelFileError
@@ -113,4 +113,4 @@ def read(path: Path) -> None:
             trainer.step(x, y, task)
 
 
-SURFACE = Surface(make, read)
+SURFACE = Surface(make, read, kernels.warm_up)

@@ -21,11 +21,13 @@ class Surface:
     """How a case is made, and how the library reads it.
 
     ``make`` takes a generator and an empty folder, and returns what ``read`` is called with,
-    often the path of the file it wrote. The same generator makes the same case.
+    often the path of the file it wrote. The same generator makes the same case. ``prepare`` runs
+    once, before the first case and without limits.
     """
 
     make: Callable[[Random, Path], Any]
     read: Callable[[Any], object]
+    prepare: Callable[[], object] = lambda: None
 
 
 def surface(name: str) -> Surface:

@@ -70,7 +70,7 @@ def run(name: str, seed: int, numbers: range) -> None:
     chosen = surface(name)
     watch = Watch()
     signal.signal(signal.SIGALRM, _overtime)
-    base = Path(os.path.realpath(tempfile.mkdtemp(prefix="fuzz-")))
+    base = Path(os.path.realpath(tempfile.mkdtemp(prefix="fuzz-", dir=_memory())))
     warm_up(chosen, name, seed, base)
     limit_memory()
     try:
@@ -103,12 +103,18 @@ def run(name: str, seed: int, numbers: range) -> None:
         shutil.rmtree(base, ignore_errors=True)
 
 
+def _memory() -> str | None:
+    """Return a folder that is kept in memory, where syncing costs nothing, if there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
 def warm_up(chosen: Any, name: str, seed: int, base: Path) -> None:
     """Try one case without limits, so that what is imported when first used is there."""
     from fuzz.surface import generator
 
     folder = base / "first"
     folder.mkdir()
+    chosen.prepare()
     try:
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         chosen.read(chosen.make(generator(name, seed, -1), folder))

@@ -16,6 +16,7 @@ from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.options import own
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.stream import Stream
 from sffa.core import Trainer
 from sffa.core.training_state import said
 from sffa.errors import ConfigurationError, ModelFileError
@@ -83,7 +84,12 @@ def save(
 
 
 def load(
-    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result, every: int = 1
+    path: Path,
+    identity: dict[str, Any],
+    strategy: Strategy,
+    result: Result,
+    stream: Stream,
+    every: int = 1,
 ) -> tuple[Trainer, RunState, dict[str, Tensor]]:
     """Read a checkpoint of the same configuration into ``strategy`` and ``result``.
 
@@ -94,13 +100,13 @@ def load(
     _same(path, found.continual, identity)
     _check_declared(path, found)
     strategy.restore({name: t for name, t in extra.items() if not name.startswith(_RUN)})
-    _check_state(path, strategy, trainer)
+    _check_state(path, strategy, trainer, stream)
     found.write_into(result)
     return trainer, found.position, _of_run(extra)
 
 
 def branch(
-    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result
+    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result, stream: Stream
 ) -> tuple[Trainer, RunState, dict[str, Tensor]]:
     """Read a kept checkpoint of a run that may have had another method; as `load` does otherwise.
 
@@ -121,7 +127,7 @@ def branch(
             kept = {n: t for n, t in extra.items() if n.startswith(mark)}
             named = {n.removeprefix(mark): t for n, t in kept.items() if not n.startswith(_RUN)}
             part.restore(named)
-    _check_state(path, strategy, trainer)
+    _check_state(path, strategy, trainer, stream)
     found.write_into(result)
     return trainer, found.position, _of_run(extra)
 
@@ -237,17 +243,25 @@ class _Notes(BaseModel):
             raise ValueError(f"{len(self.learned)} parts learned of {count}")
 
 
-def _check_state(path: Path, strategy: Strategy, trainer: Trainer) -> None:
-    """Refuse a strategy's tensors that do not go with the weights they stand beside."""
+def _check_state(path: Path, strategy: Strategy, trainer: Trainer, stream: Stream) -> None:
+    """Refuse a strategy's tensors that do not go with the weights, or with the stream."""
     shapes = {name: p.shape for name, p in trainer.learner.named_parameters()}
     for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:
         for kind, tensors in part.parameter_state.items():
             for name, tensor in tensors.items():
                 if tensor.shape != shapes.get(name):
-                    raise ModelFileError(
-                        f"{path} holds a run that cannot go on: {kind} of {name[:60]} has the "
-                        f"shape {tuple(tensor.shape)}"
-                    )
+                    what = f"has the shape {tuple(tensor.shape)}"
+                elif tensor.is_complex() or not bool(tensor.isfinite().all()):
+                    what = "holds numbers that are not finite"
+                else:
+                    continue
+                raise ModelFileError(
+                    f"{path} holds a run that cannot go on: {kind[:60]} of {name[:60]} {what}"
+                )
+    try:
+        strategy.check_restored(trainer.learner, stream)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} holds a run that cannot go on: {error}") from None
 
 
 def _same(path: Path, found: _Identity, wanted: dict[str, Any], free: Collection[str] = ()) -> None:

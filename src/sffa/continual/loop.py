@@ -379,12 +379,12 @@ class ContinualRun:
         self._undeclared = found
 
     def _resume(self, path: Path) -> None:
-        self._take_over(
-            *checkpoint_file.load(path, self.identity, self.strategy, self.result, self.every)
-        )
+        found = self.identity, self.strategy, self.result, self.stream
+        self._take_over(*checkpoint_file.load(path, *found, self.every))
 
     def _branch(self, path: Path) -> None:
-        self._take_over(*checkpoint_file.branch(path, self.identity, self.strategy, self.result))
+        found = self.identity, self.strategy, self.result, self.stream
+        self._take_over(*checkpoint_file.branch(path, *found))
         self.trainer.lr, self.trainer.lr_schedule = self.config.lr, self.config.lr_schedule
 
     def _take_over(self, trainer: Trainer, state: RunState, own: dict[str, Tensor]) -> None:

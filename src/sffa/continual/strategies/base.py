@@ -142,6 +142,9 @@ class Strategy(StepHooks):
                 kind = _OLD_KINDS.get(kind, kind) if where in _OLD_NAMES else kind
                 self.parameter_state.setdefault(kind, {})[name] = tensor
 
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse buffers that this strategy cannot have kept: anyone may write a checkpoint."""
+
     @property
     def megabytes(self) -> float:
         """What the strategy keeps, in 2**20 bytes."""
@@ -230,6 +233,10 @@ class Combined(Strategy):
             part.restore(
                 {n.removeprefix(mark): t for n, t in tensors.items() if n.startswith(mark)}
             )
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:  # noqa: D102
+        for part in self.parts:
+            part.check_restored(learner, stream)
 
 
 def named(learner: Learner) -> dict[str, nn.Parameter]:

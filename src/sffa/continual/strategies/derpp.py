@@ -8,11 +8,12 @@ from torch.nn import functional as F
 
 from sffa.continual.strategies.buffer import Policy
 from sffa.continual.strategies.replay import Replay
-from sffa.continual.stream import Experience
+from sffa.continual.strategies.restored import checked
+from sffa.continual.stream import Experience, Stream
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock, part_of
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 
 
 class DERPP(Replay):
@@ -90,6 +91,18 @@ class DERPP(Replay):
             stays = (keys[~fresh, None] == old["key"]).int().argmax(dim=1)
             logits[:, ~fresh] = _padded(old["logits"][:, stays], width)
         self.buffers["logits"] = logits
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse logits that are not those of the stored examples over known labels."""
+        super().check_restored(learner, stream)
+        if not len(self.buffers.get("y", ())):
+            return
+        found = self.buffers.get("logits", torch.empty(0))
+        finite = {"logits": found.nan_to_num(nan=torch.inf, neginf=0.0)}
+        known = self._logits(learner, torch.arange(1))
+        checked(finite, "logits", (len(known), len(self.buffers["y"]), None))
+        if not 0 < found.shape[-1] <= len(learner.classes):
+            raise ModelFileError(f"the buffer 'logits' is of {found.shape[-1]} labels")
 
     @torch.no_grad()
     def _logits(self, learner: Learner, places: Tensor) -> Tensor:

@@ -6,11 +6,17 @@ import torch
 from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy, named
-from sffa.continual.stream import Experience
+from sffa.continual.strategies.restored import (
+    INTEGERS,
+    check_examples,
+    check_tasks,
+    checked,
+)
+from sffa.continual.stream import Experience, Stream
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 
 
 class EpisodicMemory(Strategy):
@@ -39,6 +45,19 @@ class EpisodicMemory(Strategy):
         self.buffers[f"x.{number}"], self.buffers[f"y.{number}"] = batch.x, batch.y
         if batch.task is not None:
             self.buffers[f"task.{number}"] = torch.as_tensor(batch.task).reshape(-1)
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse stored examples, labels and tasks that do not go together."""
+        numbers = [n for n in range(len(stream)) if f"x.{n}" in self.buffers]
+        names = {f"{kind}.{n}" for n in numbers for kind in ("x", "y", "task")}
+        if {*self.buffers} - names:
+            raise ModelFileError("a buffer that belongs to no experience")
+        for n in numbers:
+            if not check_examples(self.buffers, (f"x.{n}", f"y.{n}"), learner, stream):
+                raise ModelFileError(f"the buffer 'x.{n}' is empty")
+            if f"task.{n}" in self.buffers or learner.tasks:
+                task = checked(self.buffers, f"task.{n}", (1,), INTEGERS)
+                check_tasks(task, f"task.{n}", learner)
 
     def past(self, clock: Clock) -> list[Batch]:
         """Return the stored examples of each experience before this one."""

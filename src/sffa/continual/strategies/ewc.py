@@ -75,6 +75,9 @@ class EWC(QuadraticPenalty):
         self.fisher: Fisher = fisher
         self.examples = examples
 
+    def kinds(self) -> tuple[str, ...]:  # noqa: D102
+        return (*super().kinds(), *(("offset",) if self.decay is None else ()))
+
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Move the anchor to the present weights and add this experience's importance."""
         if not self.strength:

@@ -12,11 +12,12 @@ from torch import Tensor
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import shares
 from sffa.continual.strategies.mixture import Mixture, concatenate, draw, fit, reduced
-from sffa.continual.stream import Experience
+from sffa.continual.strategies.restored import INTEGERS, check_among, check_tasks, checked
+from sffa.continual.stream import Experience, Stream
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, nearest
+from sffa.errors import ConfigurationError, ModelFileError, nearest
 
 Stored = Literal["float32", "float16", "int8"]
 STORED: tuple[Stored, ...] = get_args(Stored)
@@ -196,6 +197,30 @@ class Gaussian(Strategy):
                 found[name] = values * self.buffers.get(f"{name}_scale", torch.ones(1))
             self._opened = Mixture(**{field.name: found[field.name] for field in fields(Mixture)})
         return self._opened
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse mixtures that are none, of other features or of labels that nobody met."""
+        if "new" in self.buffers and int(checked(self.buffers, "new", (), INTEGERS)) < 1:
+            raise ModelFileError("the buffer 'new' is not positive")
+        if not {*self.buffers} - {"new"}:
+            return
+        stored = getattr(torch, self.dtype)
+        count = checked(self.buffers, "count", (None,))
+        shapes = {"mean": (len(count),), "spread": (len(count), None), "residual": (len(count),)}
+        for name in _MOMENTS:
+            checked(self.buffers, name, (*shapes[name], learner.inputs), (stored,))
+            if stored == torch.int8:
+                wanted = *self.buffers[name].shape[:-1], 1
+                checked(self.buffers, f"{name}_scale", wanted)
+        for name in _NAMES:
+            checked(self.buffers, name, (len(count),), INTEGERS)
+        units = tuple(learner.mean.shape)
+        positive = count, checked(self.buffers, "scale", units)
+        checked(self.buffers, "shift", units)
+        if not len(count) or not all(bool((numbers > 0).all()) for numbers in positive):
+            raise ModelFileError("a mixture of no examples, or features of no spread")
+        check_among(self.buffers["label"], learner.classes, "label")
+        check_tasks(self.buffers["task"], "task", learner)
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take back what `tensors` returned."""

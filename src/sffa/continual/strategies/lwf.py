@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy, named, snapshot
-from sffa.continual.stream import Experience
+from sffa.continual.strategies.restored import INTEGERS, check_tasks, checked
+from sffa.continual.stream import Experience, Stream
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock, Task
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 
 
 class LwF(Strategy):
@@ -57,6 +58,21 @@ class LwF(Strategy):
         self.buffers["known"] = torch.tensor(len(learner.classes))
         if learner.tasks:
             self.buffers["tasks"] = torch.tensor(sorted(learner.tasks))
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse weights and labels that are not those of an earlier network."""
+        if not self.buffers and not self.parameter_state:
+            return
+        known = int(checked(self.buffers, "known", (), INTEGERS))
+        if not 0 < known <= len(learner.classes):
+            raise ModelFileError(f"the buffer 'known' is {known}")
+        if learner.tasks:
+            check_tasks(checked(self.buffers, "tasks", (None,), INTEGERS), "tasks", learner)
+        if "last" not in self.parameter_state:
+            raise ModelFileError("the earlier weights are missing")
+        for name, tensor in self.parameter_state["last"].items():
+            if tensor.dtype != named(learner)[name].dtype:
+                raise ModelFileError(f"the earlier {name[:60]} is of type {tensor.dtype}")
 
     def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:
         """Return the distillation term of the batch."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 
 from sffa.continual.strategies.base import Strategy, named
+from sffa.continual.stream import Stream
 from sffa.core import Learner
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 from sffa.kernels import add_quadratic_gradient
 
 
@@ -23,6 +24,19 @@ class QuadraticPenalty(Strategy):
         if not strength >= 0:
             raise ConfigurationError(f"the strength of a penalty is 0 or more, got {strength}")
         self.strength = strength
+
+    def kinds(self) -> tuple[str, ...]:
+        """Return what is kept for every parameter that is held."""
+        return ("curvature", "anchor")
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse a parameter of which only some is kept, or as other numbers than its own."""
+        parameters = named(learner)
+        for name in {name for tensors in self.parameter_state.values() for name in tensors}:
+            for kind in self.kinds():
+                found = self.parameter_state.get(kind, {}).get(name)
+                if found is None or found.dtype != parameters[name].dtype:
+                    raise ModelFileError(f"the {kind} of {name[:60]} is missing, or no such number")
 
     @torch.no_grad()
     def add_penalty_gradients(self, learner: Learner) -> None:

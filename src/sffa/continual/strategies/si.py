@@ -7,9 +7,9 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import named, snapshot, zeros_like
 from sffa.continual.strategies.quadratic import QuadraticPenalty
-from sffa.continual.stream import Experience
+from sffa.continual.stream import Experience, Stream
 from sffa.core import Learner
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 
 _MOST = 0.001
 
@@ -41,6 +41,16 @@ class SI(QuadraticPenalty):
         if not epsilon > 0:
             raise ConfigurationError(f"the epsilon of SI is above 0, got {epsilon}")
         self.epsilon = epsilon
+
+    def kinds(self) -> tuple[str, ...]:  # noqa: D102
+        return (*super().kinds(), "last", "path", "total")
+
+    def check_restored(self, learner: Learner, stream: Stream) -> None:
+        """Refuse a parameter without a path, too."""
+        super().check_restored(learner, stream)
+        held = {*self.parameter_state.get("path", {})}
+        if held and held != {*named(learner)}:
+            raise ModelFileError("a parameter has no path")
 
     def before_experience(self, learner: Learner, experience: Experience) -> None:
         """Start a new path at the present weights."""

@@ -1,0 +1,59 @@
+"""Checkpoints with a right checksum and senseless state: refused in a line, before training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from tests.continual.toy import StopAt, small, toy
+from torch import Tensor
+
+from sffa.continual import Stopped, run
+from sffa.core import storage
+from sffa.errors import ModelFileError
+
+BROKEN: dict[str, Callable[[Tensor], Tensor | None]] = {
+    "absent": lambda old: None,
+    "longer": lambda old: torch.cat([old.reshape(-1), old.reshape(-1), old.reshape(-1)]),
+    "of text": lambda old: old.to(torch.uint8) if old.dtype != torch.uint8 else old.to(torch.bool),
+    "not finite": lambda old: old.double() * torch.nan,
+    "unheard of": lambda old: old + 100 if old.dtype == torch.int64 else old.bool(),
+}
+STATE = {
+    "replay": ("buffers.x", "buffers.y", "buffers.task", "buffers.key"),
+    "derpp": ("buffers.logits", "buffers.y"),
+    "gem": ("buffers.x.0", "buffers.y.0"),
+    "gaussian": ("buffers.mean", "buffers.count", "buffers.label", "buffers.scale"),
+    "lwf": ("buffers.known", "parameter_state.last.body.0.weight"),
+    "ewc": ("parameter_state.anchor.body.0.weight", "parameter_state.offset.body.0.bias"),
+    "si": ("parameter_state.path.body.0.weight",),
+}
+
+
+@pytest.mark.parametrize("scenario", ["class", "task"])
+@pytest.mark.parametrize("method", list(STATE))
+def test_state_that_a_strategy_cannot_have_kept_is_refused(
+    method: str, scenario: str, tmp_path: Path
+) -> None:
+    config = small("bp", method=method, scenario=scenario)
+    path = tmp_path / "c.safetensors"
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint=path, callbacks=[StopAt(25)])
+    header, tensors = storage.read(path)
+    for ending in STATE[method]:
+        (name,) = (found for found in tensors if found.endswith(ending))
+        for what, broken in BROKEN.items():
+            other = broken(tensors[name])
+            rest = {n: t for n, t in tensors.items() if n != name}
+            if other is None and ending.startswith("parameter_state.last"):
+                continue  # a weight that an earlier network lacked
+            storage.write(
+                path, header.model_dump(), rest if other is None else {**rest, name: other}
+            )
+            with pytest.raises(ModelFileError, match="holds a run that cannot go on") as refused:
+                run(config, toy(), checkpoint=path)
+            assert "\n" not in str(refused.value), what
+    storage.write(path, header.model_dump(), tensors)
+    assert run(config, toy(), checkpoint=path).done == 3
