@@ -17,6 +17,7 @@ from sffa.errors import ConfigurationError, DataError
         ({"hidden": (20,), "k": 11}, "k = 11 winners do not fit into a half of 10"),
         ({"hidden": ()}, "hidden"),
         ({"hidden": (0,)}, "positive"),
+        ({"hidden": (10**7, 10**7)}, "GB to train, this machine has"),
         ({"hidden": (40, -2)}, "positive"),
         ({"k": 0}, "option 'k' = 0"),
         ({"gate": 0.0}, r"gate must lie in \(0, 1\]"),
@@ -164,3 +165,8 @@ def test_numbers_that_are_none_are_no_class() -> None:
     x[1, 2] = torch.nan
     with pytest.raises(DataError, match="example 1 "):
         net.predict(x)
+
+
+def test_back_propagation_that_cannot_fit_is_refused_before_its_memory_is_asked_for() -> None:
+    with pytest.raises(ConfigurationError, match="GB to train, this machine has"):
+        Backprop(10, hidden=(10**7, 10**7))

@@ -306,3 +306,12 @@ def test_a_heartbeat_makes_no_store(tmp_path: Path) -> None:
     with Heartbeat(tmp_path / "gone.sqlite", "me", lease=0.1):
         time.sleep(0.1)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_name_of_a_column_is_set_aside_without_a_traceback(store: Path) -> None:
+    content = store.read_bytes()
+    assert b"peak_memory_mb" in content
+    store.write_bytes(content.replace(b"peak_memory_mb", b"\xe0eak_memory_mb", 1))
+    notice, _, aside = reopened(store)
+    assert "0 records were saved" in notice
+    assert b"\xe0eak_memory_mb" in aside

@@ -28,7 +28,6 @@ from sffa.continual.undeclared import changed, digests
 from sffa.continual.views import View
 from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
 from sffa.core.batch import Array
-from sffa.core.budget import check_memory
 from sffa.core.callbacks import StopTraining, notify
 from sffa.core.learner import KINDS
 from sffa.core.presets import is_network, name_of, preset_of
@@ -450,8 +449,6 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
 
     A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
     """
-    code = config.network.get("code_size", 100) if is_network(config.algorithm) else None
-    check_memory(features, config.hidden, code)
     options: dict[str, Any] = dict(config.network)
     if is_network(config.algorithm):
         options = {"backend": config.backend, **options}

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sffa.core.batch import Array, Task
+from sffa.core.budget import check_memory
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import uniform
@@ -58,6 +59,7 @@ class Backprop(Learner, kind="backprop"):
     ) -> None:
         super().__init__(inputs)
         self.config = BackpropConfig(inputs=inputs, hidden=hidden, seed=seed, **options)
+        check_memory(inputs, self.config.hidden, None)
         widths = [inputs, *self.config.hidden]
         self.body = nn.Sequential()
         for number, (fan_in, width) in enumerate(pairwise(widths)):

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sffa import kernels
 from sffa.core.batch import Array, Task
+from sffa.core.budget import check_memory
 from sffa.core.codes import onehot_code, symba_code
 from sffa.core.config import NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
@@ -93,8 +94,9 @@ class Network(Learner, kind="network"):
         kernels.get(backend, torch.device("cpu" if backend == "numba" else "meta"))
         if self.config.gate is not None:
             self.shares(self.config)  # refuses shares too small for the winners
-        onehot = self.config.codes == "onehot"
-        self.register_buffer("codes", torch.zeros(0, 0 if onehot else self.config.code_size))
+        code = 0 if self.config.codes == "onehot" else self.config.code_size
+        check_memory(self.config.inputs, self.config.hidden, code)
+        self.register_buffer("codes", torch.zeros(0, code))
         self.layers = nn.ModuleList()
         for width in self.config.hidden:
             self._append(width)

@@ -16,7 +16,6 @@ import torch
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make
-from sffa.core.budget import check_memory
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import check, completed, is_network
@@ -156,8 +155,6 @@ def make_trainer(
 ) -> Trainer:
     """Make the learner of a configuration, and its trainer."""
     network = is_network(config.algorithm)
-    code = config.network.get("code_size", 100) if network else None
-    check_memory(data.features, config.hidden, code)
     backend: dict[str, Any] = {"backend": config.backend} if network else {}
     learner = make(
         config.algorithm,

@@ -147,7 +147,7 @@ def _row(db: sqlite3.Connection, row: int) -> Record | None:
         cursor = db.execute("SELECT * FROM runs NOT INDEXED WHERE rowid = ?", (row,))
         values = cursor.fetchone()
         names = [column[0] for column in cursor.description]
-    except (sqlite3.Error, OverflowError):
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError):  # names of columns are damaged too
         return None
     if values is None:
         return None

@@ -202,7 +202,7 @@ def _unusable(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if _bars(error, path):
             raise
-        raise Unusable(str(error)) from error
+        raise Unusable(" ".join(str(error).split())) from error
 
 
 def _bars(error: sqlite3.DatabaseError, path: Path) -> bool:
