@@ -70,7 +70,7 @@ def run(name: str, seed: int, numbers: range) -> None:
     chosen = surface(name)
     watch = Watch()
     signal.signal(signal.SIGALRM, _overtime)
-    base = Path(os.path.realpath(tempfile.mkdtemp(prefix="fuzz-", dir=_memory())))
+    base = Path(os.path.realpath(tempfile.mkdtemp(prefix="fuzz-", dir=in_memory())))
     warm_up(chosen, name, seed, base)
     limit_memory()
     try:
@@ -103,7 +103,7 @@ def run(name: str, seed: int, numbers: range) -> None:
         shutil.rmtree(base, ignore_errors=True)
 
 
-def _memory() -> str | None:
+def in_memory() -> str | None:
     """Return a folder that is kept in memory, where syncing costs nothing, if there is one."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 

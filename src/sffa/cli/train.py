@@ -169,14 +169,19 @@ class Training(Callback):
                 f"{path} was trained on {notes.dataset}, not on {data.name}: leave --dataset out"
             )
         trainer = Trainer.load(path, use_device(device))
-        if trainer.epochs_done >= epochs and trainer.schedule == "online":
-            raise ConfigurationError(
-                f"nothing to do: {trainer.epochs_done} epochs are done already; raise --epochs"
-            )
         return cls(config, data, trainer, notes.history)
 
     def go(self, out: Path, records: Path, tensorboard: Path | None, keep_state: bool) -> None:
-        """Train to the end, and write model, record and curve."""
+        """Train to the end, and write model, record and curve.
+
+        A training that was stopped after its last epoch has no record yet: it gets one.
+        """
+        kept = records / f"{file_name(Run(self.config))}.json"
+        done = self.trainer.epochs_done
+        if done >= self.config.epochs and self.trainer.schedule == "online" and kept.exists():
+            raise ConfigurationError(
+                f"nothing to do: {done} epochs are done already; raise --epochs"
+            )
         probe_writable(out)
         self.out = out
         console = Console(stderr=True)
@@ -192,9 +197,8 @@ class Training(Callback):
                 callbacks=[bar, self, *([] if board is None else [board])],
                 environment=self.environment,
             )
-        learner.save(out, self.trainer if keep_state else None, self.notes())
-        kept = records / f"{file_name(Run(self.config))}.json"
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")
+        learner.save(out, self.trainer if keep_state else None, self.notes())
         beside = f"{self._path('metrics.json')}, {self._path('curve.png')} and {kept}"
         console.print(f"wrote {out}, {beside}", highlight=False, markup=False, soft_wrap=True)
 
