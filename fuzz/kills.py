@@ -265,7 +265,8 @@ def prepare() -> None:
     from sffa.report import figures
 
     torch.set_num_threads(1)
-    assert figures and sffa.cli.app
+    assert figures
+    assert sffa.cli.app
     sound(), describe()
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,7 @@ from fuzz import faults
 from fuzz.driver import fuzz
 from fuzz.surface import OURS, generator, surface
 
+ROOT = Path(__file__).parents[1]
 PLANTED = """
 import os, time, warnings
 from pathlib import Path
@@ -84,7 +89,10 @@ def test_the_same_seed_makes_the_same_cases(name: str, tmp_path: Path):
     assert made[0] == made[1]
 
 
-@pytest.mark.parametrize("name", sorted(faults.OPERATIONS))
+PYTHONS = [name for name, known in faults.OPERATIONS.items() if known.faults is faults.Faults]
+
+
+@pytest.mark.parametrize("name", PYTHONS)
 def test_whatever_fails_the_old_file_is_whole_or_the_new_one_is(name: str):
     tried, findings = faults.try_out(name)
     assert tried >= 9
@@ -95,6 +103,19 @@ def test_a_careless_writer_is_found(monkeypatch):
     def careless(path: Path, version: int) -> None:
         path.write_text(f"version {version}" * 100)
 
-    monkeypatch.setitem(faults.OPERATIONS, "careless", careless)
+    monkeypatch.setitem(faults.OPERATIONS, "careless", faults.Operation(careless))
     _, findings = faults.try_out("careless")
     assert any("neither the old one nor the new one" in what for what in findings)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler, to let SQLite's calls fail")
+def test_whatever_fails_under_sqlite_and_safetensors_the_old_records_are_there_or_the_new():
+    chosen = [name for name in faults.OPERATIONS if name not in PYTHONS]
+    options = [part for name in chosen for part in ("--operation", name)]
+    found = subprocess.run(
+        [sys.executable, "-m", "fuzz.faults", *options], capture_output=True, text=True, cwd=ROOT
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    rows = re.findall(r"\| (.+, natively) \| (\d+) \| 0 \|", found.stdout)
+    assert [name for name, _ in rows] == chosen
+    assert all(int(tried) >= 6 for _, tried in rows)
