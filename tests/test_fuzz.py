@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -119,3 +120,48 @@ def test_whatever_fails_under_sqlite_and_safetensors_the_old_records_are_there_o
     rows = re.findall(r"\| (.+, natively) \| (\d+) \| 0 \|", found.stdout)
     assert [name for name, _ in rows] == chosen
     assert all(int(tried) >= 6 for _, tried in rows)
+
+
+def with_one_thread(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python as a process of its own, in the folder of the sources."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_commands_that_are_killed_leave_what_undisturbed_ones_do():
+    names = ("train", "continual", "reproduce, serial", "reproduce, local")
+    options = [part for name in names for part in ("--command", name)]
+    writers = ("--writers", "4", "--each", "50")
+    found = with_one_thread("-m", "fuzz.kills", "--kills", "5", *writers, *options)
+    assert found.returncode == 0, found.stdout + found.stderr
+    rows = re.findall(r"\| (.+) \| (\d+) \| (\d+) \| 0 \|", found.stdout)
+    assert [row[0] for row in rows] == ["4 writers of 50", *names]
+    assert all(int(killed) == 5 for _, killed, _ in rows[1:])
+
+
+CARELESS = """
+import sys
+from pathlib import Path
+from fuzz import kills
+
+usual = kills.COMMANDS["continual"]
+
+def begun():
+    with Path("starts").open("a") as file:
+        file.write("x")
+    return usual.arguments()
+
+kills.COMMANDS["careless"] = kills.Command(begun, 0.3, lambda: Path("starts").read_text())
+sys.argv[1:] = ["--command", "careless", "--kills", "2"]
+sys.exit(kills.main())
+"""
+
+
+@pytest.mark.slow
+def test_a_command_that_leaves_something_else_after_a_kill_is_found():
+    found = with_one_thread("-c", CARELESS)
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "round 1: another result" in found.stdout

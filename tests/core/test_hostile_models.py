@@ -61,6 +61,9 @@ def saved(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "change",
     [
+        put("format", value=math.inf),
+        put("format", value=math.nan),
+        put("format", value="1e9"),
         put("trainer", "lr", value="fast"),
         put("trainer", "lr", value=math.inf),
         put("trainer", "lr", value=None),

@@ -82,7 +82,7 @@ def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
     try:
         values = json.loads(text)
         version = int(values["format"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         raise ModelFileError(f"{path} is damaged: its header cannot be read") from None
     if version > FORMAT:
         raise ModelFileError(
