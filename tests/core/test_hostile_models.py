@@ -89,6 +89,8 @@ def saved(tmp_path: Path) -> Path:
         put("config", "code_size", value=10**12),
         put("config", "hidden", value="wide"),
         put("config", "inputs", value=10**12),
+        tensor("codes", torch.zeros(3, 100, dtype=torch.float64)),
+        tensor("codes", torch.zeros(3, 100, dtype=torch.uint8)),
         tensor("adam.step.layers.0.image", torch.zeros(3)),
         tensor("adam.exp_avg.layers.0.image", torch.zeros(1)),
         tensor("adam.exp_avg.layers.0.image", torch.zeros(4, 40, dtype=torch.int64)),

@@ -354,8 +354,8 @@ class Network(Learner, kind="network"):
         config = current_names(config, NetworkConfig.renamed, quiet=True)
         checked = NetworkConfig(**config)
         codes = tensors["codes"]
-        if len(codes) != len(classes):
-            raise ModelFileError(f"{len(classes)} classes, but {len(codes)} codes")
+        if len(codes) != len(classes) or codes.dtype != torch.float32:
+            raise ModelFileError(f"{len(classes)} classes, but {len(codes)} codes ({codes.dtype})")
         if checked.codes == "symba" and codes.shape[1:] != (checked.code_size,):
             raise ModelFileError(f"codes of shape {tuple(codes.shape)}")
         for number, width in enumerate(checked.hidden):
