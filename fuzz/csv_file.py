@@ -41,8 +41,9 @@ def sound() -> tuple[Record, ...]:
 def cell(rng: Random, text: str) -> str:
     """Return another cell: JSON changed inside, something odd, or damaged text."""
     what = rng.random()
-    if what < 0.4 and text.startswith(("{", "[")) and not text.startswith("[[["):
-        return json.dumps(odd(rng, json.loads(text)))
+    if what < 0.4 and text.startswith(("{", "[")):
+        with contextlib.suppress(ValueError, RecursionError):  # changed before, and no JSON now
+            return json.dumps(odd(rng, json.loads(text)))
     if what < 0.8:
         value: Any = rng.choice(ODD)
         return value if isinstance(value, str) else json.dumps(value)
