@@ -16,7 +16,7 @@ from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.options import own
 from sffa.continual.result import Result
 from sffa.continual.strategies.base import Combined, Strategy
-from sffa.continual.stream import Stream
+from sffa.continual.stream import AnyStream
 from sffa.core import Trainer
 from sffa.core.training_state import said
 from sffa.errors import ConfigurationError, ModelFileError
@@ -88,7 +88,7 @@ def load(
     identity: dict[str, Any],
     strategy: Strategy,
     result: Result,
-    stream: Stream,
+    stream: AnyStream,
     every: int = 1,
 ) -> tuple[Trainer, RunState, dict[str, Tensor]]:
     """Read a checkpoint of the same configuration into ``strategy`` and ``result``.
@@ -106,7 +106,7 @@ def load(
 
 
 def branch(
-    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result, stream: Stream
+    path: Path, identity: dict[str, Any], strategy: Strategy, result: Result, stream: AnyStream
 ) -> tuple[Trainer, RunState, dict[str, Tensor]]:
     """Read a kept checkpoint of a run that may have had another method; as `load` does otherwise.
 
@@ -243,7 +243,7 @@ class _Notes(BaseModel):
             raise ValueError(f"{len(self.learned)} parts learned of {count}")
 
 
-def _check_state(path: Path, strategy: Strategy, trainer: Trainer, stream: Stream) -> None:
+def _check_state(path: Path, strategy: Strategy, trainer: Trainer, stream: AnyStream) -> None:
     """Refuse a strategy's tensors that do not go with the weights, or with the stream."""
     shapes = {name: p.shape for name, p in trainer.learner.named_parameters()}
     for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:

@@ -142,7 +142,7 @@ class Strategy(StepHooks):
                 kind = _OLD_KINDS.get(kind, kind) if where in _OLD_NAMES else kind
                 self.parameter_state.setdefault(kind, {})[name] = tensor
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse buffers that this strategy cannot have kept: anyone may write a checkpoint."""
 
     @property
@@ -234,7 +234,7 @@ class Combined(Strategy):
                 {n.removeprefix(mark): t for n, t in tensors.items() if n.startswith(mark)}
             )
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:  # noqa: D102
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:  # noqa: D102
         for part in self.parts:
             part.check_restored(learner, stream)
 

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from sffa.continual.strategies.buffer import Policy
 from sffa.continual.strategies.replay import Replay
 from sffa.continual.strategies.restored import checked
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock, part_of
 from sffa.core.seeds import generator
@@ -92,7 +92,7 @@ class DERPP(Replay):
             logits[:, ~fresh] = _padded(old["logits"][:, stays], width)
         self.buffers["logits"] = logits
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse logits that are not those of the stored examples over known labels."""
         super().check_restored(learner, stream)
         if not len(self.buffers.get("y", ())):

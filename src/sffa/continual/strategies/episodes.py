@@ -12,7 +12,7 @@ from sffa.continual.strategies.restored import (
     check_tasks,
     checked,
 )
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
@@ -46,11 +46,11 @@ class EpisodicMemory(Strategy):
         if batch.task is not None:
             self.buffers[f"task.{number}"] = torch.as_tensor(batch.task).reshape(-1)
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse stored examples, labels and tasks that do not go together."""
-        numbers = [n for n in range(len(stream)) if f"x.{n}" in self.buffers]
+        numbers = [name[2:] for name in self.buffers if name.startswith("x.")]
         names = {f"{kind}.{n}" for n in numbers for kind in ("x", "y", "task")}
-        if {*self.buffers} - names:
+        if {*self.buffers} - names or not all(n.isdecimal() for n in numbers):
             raise ModelFileError("a buffer that belongs to no experience")
         for n in numbers:
             if not check_examples(self.buffers, (f"x.{n}", f"y.{n}"), learner, stream):

@@ -13,7 +13,7 @@ from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import shares
 from sffa.continual.strategies.mixture import Mixture, concatenate, draw, fit, reduced
 from sffa.continual.strategies.restored import INTEGERS, check_among, check_tasks, checked
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
@@ -198,7 +198,7 @@ class Gaussian(Strategy):
             self._opened = Mixture(**{field.name: found[field.name] for field in fields(Mixture)})
         return self._opened
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse mixtures that are none, of other features or of labels that nobody met."""
         if "new" in self.buffers and int(checked(self.buffers, "new", (), INTEGERS)) < 1:
             raise ModelFileError("the buffer 'new' is not positive")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy, named, snapshot
 from sffa.continual.strategies.restored import INTEGERS, check_tasks, checked
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock, Task
 from sffa.errors import ConfigurationError, ModelFileError
@@ -59,7 +59,7 @@ class LwF(Strategy):
         if learner.tasks:
             self.buffers["tasks"] = torch.tensor(sorted(learner.tasks))
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse weights and labels that are not those of an earlier network."""
         if not self.buffers and not self.parameter_state:
             return

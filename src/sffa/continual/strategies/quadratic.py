@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from sffa.continual.strategies.base import Strategy, named
-from sffa.continual.stream import Stream
+from sffa.continual.stream import AnyStream
 from sffa.core import Learner
 from sffa.errors import ConfigurationError, ModelFileError
 from sffa.kernels import add_quadratic_gradient
@@ -29,7 +29,7 @@ class QuadraticPenalty(Strategy):
         """Return what is kept for every parameter that is held."""
         return ("curvature", "anchor")
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse a parameter of which only some is kept, or as other numbers than its own."""
         parameters = named(learner)
         for name in {name for tensors in self.parameter_state.values() for name in tensors}:

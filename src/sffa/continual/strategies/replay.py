@@ -7,17 +7,13 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import POLICIES, Policy, keep
-<<<<<<< HEAD
-from sffa.continual.stream import AnyStream, Experience
-=======
 from sffa.continual.strategies.restored import (
     INTEGERS,
     check_examples,
     check_tasks,
     checked,
 )
-from sffa.continual.stream import Experience, Stream
->>>>>>> d984040 (Check what a checkpoint's strategy kept, and let fuzzing reach and count more)
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock
 from sffa.core.seeds import generator
@@ -120,12 +116,11 @@ class Replay(Strategy):
         order = torch.cat([stays, kept[kept >= stored]])
         self.buffers["key"], self.buffers["group"] = keys[order], groups[order]
 
-<<<<<<< HEAD
     def observe(self, learner: Learner, experience: Experience) -> None:
         """Put examples of a batch into the buffer, as `after_experience` does."""
         self.after_experience(learner, experience)
-=======
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse stored examples, labels and tasks that do not go together."""
         if not self.buffers:
             return
@@ -133,7 +128,6 @@ class Replay(Strategy):
         check_tasks(checked(self.buffers, "task", (count,), INTEGERS), "task", learner)
         checked(self.buffers, "key", (count,), (torch.float64,))
         checked(self.buffers, "group", (count,), INTEGERS)
->>>>>>> d984040 (Check what a checkpoint's strategy kept, and let fuzzing reach and count more)
 
     def _groups(self, experience: Experience) -> Tensor:
         if self.policy == "class":

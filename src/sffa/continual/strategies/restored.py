@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
-from sffa.continual.stream import Stream
+from sffa.continual.stream import AnyStream
 from sffa.core import Learner
 from sffa.errors import ModelFileError
 
@@ -43,13 +43,13 @@ def check_among(found: Tensor, known: Iterable[int], name: str) -> None:
 
 
 def check_examples(
-    buffers: Mapping[str, Tensor], names: tuple[str, str], learner: Learner, stream: Stream
+    buffers: Mapping[str, Tensor], names: tuple[str, str], learner: Learner, stream: AnyStream
 ) -> int:
     """Refuse stored examples and labels unlike those of the stream; return how many there are."""
     x, y = names
-    like = stream[0].train.take(slice(0, 1)).x
+    like = stream.first.train.take(slice(0, 1)).x
     labels = checked(buffers, y, (None,), INTEGERS)
-    checked(buffers, x, (len(labels), *like.shape[1:]), (like.dtype,))
+    checked(buffers, x, (len(labels), *like.shape[1:]), (like.dtype, torch.float32))
     check_among(labels, learner.classes, y)
     return len(labels)
 

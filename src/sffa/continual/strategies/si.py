@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import named, snapshot, zeros_like
 from sffa.continual.strategies.quadratic import QuadraticPenalty
-from sffa.continual.stream import Experience, Stream
+from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
 from sffa.errors import ConfigurationError, ModelFileError
 
@@ -45,7 +45,7 @@ class SI(QuadraticPenalty):
     def kinds(self) -> tuple[str, ...]:  # noqa: D102
         return (*super().kinds(), "last", "path", "total")
 
-    def check_restored(self, learner: Learner, stream: Stream) -> None:
+    def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse a parameter without a path, too."""
         super().check_restored(learner, stream)
         held = {*self.parameter_state.get("path", {})}
