@@ -48,11 +48,8 @@ class EpisodicMemory(Strategy):
 
     def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse stored examples, labels and tasks that do not go together."""
-        numbers = [name[2:] for name in self.buffers if name.startswith("x.")]
-        names = {f"{kind}.{n}" for n in numbers for kind in ("x", "y", "task")}
-        if {*self.buffers} - names or not all(n.isdecimal() for n in numbers):
-            raise ModelFileError("a buffer that belongs to no experience")
-        for n in numbers:
+        stored = [name[2:] for name in self.buffers if name.startswith(("x.", "y."))]
+        for n in sorted({number for number in stored if number.isdecimal()}):
             if not check_examples(self.buffers, (f"x.{n}", f"y.{n}"), learner, stream):
                 raise ModelFileError(f"the buffer 'x.{n}' is empty")
             if f"task.{n}" in self.buffers or learner.tasks:

@@ -202,7 +202,7 @@ class Gaussian(Strategy):
         """Refuse mixtures that are none, of other features or of labels that nobody met."""
         if "new" in self.buffers and int(checked(self.buffers, "new", (), INTEGERS)) < 1:
             raise ModelFileError("the buffer 'new' is not positive")
-        if not {*self.buffers} - {"new"}:
+        if {"count", *_MOMENTS, *_NAMES}.isdisjoint(self.buffers):
             return
         stored = getattr(torch, self.dtype)
         count = checked(self.buffers, "count", (None,))

@@ -61,7 +61,7 @@ class LwF(Strategy):
 
     def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse weights and labels that are not those of an earlier network."""
-        if not self.buffers and not self.parameter_state:
+        if "known" not in self.buffers and "last" not in self.parameter_state:
             return
         known = int(checked(self.buffers, "known", (), INTEGERS))
         if not 0 < known <= len(learner.classes):

@@ -32,7 +32,8 @@ class QuadraticPenalty(Strategy):
     def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse a parameter of which only some is kept, or as other numbers than its own."""
         parameters = named(learner)
-        for name in {name for tensors in self.parameter_state.values() for name in tensors}:
+        kept = [self.parameter_state.get(kind, {}) for kind in self.kinds()]
+        for name in {name for tensors in kept for name in tensors}:
             for kind in self.kinds():
                 found = self.parameter_state.get(kind, {}).get(name)
                 if found is None or found.dtype != parameters[name].dtype:

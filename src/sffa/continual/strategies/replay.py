@@ -122,7 +122,7 @@ class Replay(Strategy):
 
     def check_restored(self, learner: Learner, stream: AnyStream) -> None:
         """Refuse stored examples, labels and tasks that do not go together."""
-        if not self.buffers:
+        if {"x", "y", "task", "key", "group"}.isdisjoint(self.buffers):
             return
         count = check_examples(self.buffers, ("x", "y"), learner, stream)
         check_tasks(checked(self.buffers, "task", (count,), INTEGERS), "task", learner)
