@@ -32,7 +32,7 @@ export class Teach {
         make("li", {}, make("span", { text: "Let it learn" }), this.go, this.bar)),
       this.outcome,
       this.digits,
-      make("p", { class: "quiet" }, "None of the digits it was trained on is here any more: it rehearses them from what it remembers. ", this.over),
+      make("p", { class: "quiet" }, "It does not see the digits again that it was trained on: it rehearses them from what it remembers. ", this.over),
     ];
   }
 
