@@ -1,7 +1,7 @@
 """How well the playground learns a sign from five drawings: drawn by mouse, in Chromium.
 
 Each try opens the page anew, teaches one sign with five drawings that are never twice the same,
-and draws it a sixth time. Before that, each digit is drawn three times.
+and draws it a sixth time. Before that, each digit is drawn once.
 
 python benchmarks/playground.py --out results/playground.json
 """
@@ -97,7 +97,8 @@ def measure(page: Page, rounds: int, seed: int) -> dict[str, Any]:
     """Draw all digits, then teach all signs, each with a page of its own."""
     rng = np.random.default_rng(seed)
     page.open()
-    digits = [[d, page.answer(sign, rng)] for d, sign in DIGITS.items() for _ in range(3)]
+    digits = [(digit, page.answer(sign, rng)) for digit, sign in DIGITS.items()]
+    print(digits, flush=True)
     tries = []
     for _ in range(rounds):
         for name, sign in SIGNS.items():

@@ -60,7 +60,7 @@ SIGNS = {
 
 
 def drawing(strokes: list[list[list[float]]], rng: np.random.Generator) -> list[Stroke]:
-    """Return one drawing of a sign, as strokes of points a few hundredths apart."""
+    """Return one drawing of a sign, as strokes of points less than a tenth apart."""
     turn, shear = rng.normal(0, 0.08), rng.normal(0, 0.08)
     scale = 0.8 * (1 + rng.normal(0, 0.08, 2))
     matrix = np.array([[math.cos(turn), -math.sin(turn) + shear], [math.sin(turn), math.cos(turn)]])
@@ -75,7 +75,7 @@ def drawing(strokes: list[list[list[float]]], rng: np.random.Generator) -> list[
     return drawn
 
 
-def _dense(points: Stroke, step: float = 0.04) -> Stroke:
+def _dense(points: Stroke, step: float = 0.08) -> Stroke:
     """Add points between those that lie far apart."""
     parts = [points[:1]]
     for one, other in itertools.pairwise(points):
