@@ -85,7 +85,8 @@ def test_drawing_again_gives_the_same_bytes():
 
 def test_saving_writes_vector_pixels_and_data_that_read_back(tmp_path):
     drawing = figures.dynamics()
-    svg, png, data = drawing.save(tmp_path)
+    svg, png, pdf, data = drawing.save(tmp_path)
+    assert pdf.read_bytes().startswith(b"%PDF")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert data.read_text() == drawing.csv
     back = read_back(svg)

@@ -244,4 +244,4 @@ def test_the_command_writes_markdown_by_the_files_ending(
     assert not (tmp_path / "x.md").exists()
     assert "`sffa report runs.jsonl --out RESULTS.md`" in (tmp_path / "RESULTS.md").read_text()
     refused = CliRunner().invoke(app, ["report", "runs.jsonl", "--out", "x.txt"])
-    assert ".html or an .md" in str(refused.exception)
+    assert ".html, .md or .tex" in str(refused.exception)

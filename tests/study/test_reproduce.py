@@ -41,6 +41,16 @@ def test_a_dry_run_judges_the_time_from_past_records(home: Path) -> None:
     assert "about 18 min with 1" in invoke(*arguments, "--seeds", "0-1", "--executor", "serial")
 
 
+def test_a_dry_run_without_a_store_judges_by_the_committed_results(home: Path) -> None:
+    Path("results").mkdir()
+    export_csv("results/rq2.csv", recorded("rq2", 108))
+    said = invoke("reproduce", "rq2", "--dry-run", "--seeds", "0", "--executor", "serial")
+    assert "108 runs, 108 missing, about 18 min with 1 at a time" in said
+    assert "by what runs in results took" in said
+    Path("results/rq2.csv").write_text("dataset,scenario,method,algorithm,seed,acc,fgt,fwt\nbroken")
+    assert "how long is not known" in invoke("reproduce", "rq2", "--dry-run")
+
+
 def test_a_dry_run_counts_what_would_be_imported(home: Path) -> None:
     export_csv("past.csv", recorded("rq2", 108))
     said = invoke("reproduce", "rq2", "--dry-run", "--seeds", "0-1", "--import", "past.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -34,11 +35,11 @@ from sffa.cli.options import (
 )
 from sffa.cli.signals import stop_requests
 from sffa.cli.text import plain, say
-from sffa.continual import METHODS, PAPER, STREAMS, ContinualConfig, options_of, run
+from sffa.continual import METHODS, PAPER, STREAMS, ContinualConfig, Within, options_of, run
 from sffa.continual.checkpoint import branch_of
 from sffa.continual.strategies.registry import expectation
 from sffa.continual.streams.registry import find_stream
-from sffa.core import NetworkConfig
+from sffa.core import Callback, NetworkConfig
 from sffa.core.presets import COMPARED, is_network, preset_of
 from sffa.data import Dataset, load
 from sffa.environment import describe
@@ -64,6 +65,10 @@ _Experiences = Annotated[
 ]
 _Holdout = Annotated[
     float, typer.Option("--holdout", help="Share of each class set aside, to choose by.")
+]
+_Tests = Annotated[
+    int,
+    typer.Option("--within", min=0, help="Tests in each epoch: accuracy by examples seen."),
 ]
 _Epochs = Annotated[
     int | None,
@@ -100,6 +105,7 @@ def continual(
     origin: _From = None,
     at: _At = None,
     tensorboard: Board = None,
+    within: _Tests = 0,
     given: Settings = None,
     threads: Threads = None,
     backend: Backend = "auto",
@@ -130,9 +136,10 @@ def continual(
         _warn(configs, console)
     if common["backend"] != "torch" and any(is_network(config.algorithm) for config in configs):
         prepare_kernels(console)
-    files = _Files(out, tensorboard, save, keep, start)
+    files = _Files(out, save, keep, start)
     records = [
-        (len(configs) > 1 and _kept(config, out, console)) or _run(config, data, files, console)
+        (len(configs) > 1 and _kept(config, out, console))
+        or _run(config, data, files, console, _Watch(tensorboard, within))
         for config in configs
     ]
     if as_json:
@@ -146,7 +153,6 @@ class _Files(NamedTuple):
     """Where a run writes to, and which checkpoint it starts from."""
 
     out: Path
-    tensorboard: Path | None
     save: Path | None
     keep: bool
     start: Path | None
@@ -303,26 +309,41 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None
     return record
 
 
+@dataclass(frozen=True)
+class _Watch:
+    """Who looks on: TensorBoard, if it has a folder, and so many tests within each epoch."""
+
+    tensorboard: Path | None
+    within: int
+
+    def callbacks(self, run: str, data: Dataset | None) -> list[Callback]:
+        """Return the callbacks of one run, which writes under its name."""
+        folder = self.tensorboard and self.tensorboard / run
+        board = None if data is None else open_board(folder, data)
+        found: list[Callback] = [] if board is None else [board]
+        return [*found, Within(self.within)] if self.within else found
+
+
 def _run(
     config: ContinualConfig,
     data: Dataset | None,
     files: _Files,
     console: Console,
+    watch: _Watch,
 ) -> Record:
     """Run one configuration with a progress bar; write its record and curve; return the record."""
-    out, tensorboard, save = files.out, files.tensorboard, files.save
+    out, save = files.out, files.save
     if files.start is not None:
         config = config.model_copy(update={"branch": branch_of(files.start)})
     environment = describe()  # before the run: files may change while it takes its time
     name = file_name(Run(config))
-    board = open_board(tensorboard and tensorboard / name, data) if data is not None else None
     checkpoint = out / f"{name}.checkpoint.safetensors"
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
     with stop_requests() as asked, ExperienceBar(console, title, asked) as bar:
         result = run(
             config,
             data,
-            callbacks=[bar, *([] if board is None else [board])],
+            callbacks=[bar, *watch.callbacks(name, data)],
             checkpoint=None if is_reference(config.algorithm) else checkpoint,
             keep=kept_folder(out / f"{name}.json") if files.keep else None,
             start=files.start,

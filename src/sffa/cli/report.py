@@ -1,4 +1,4 @@
-"""``sffa report``: from records to one HTML file that opens offline."""
+"""``sffa report``: from records to one HTML file that opens offline, or to tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def report(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", help="File to write: .html, or .md for plain tables.")
+        Path, typer.Option("--out", help="File to write: .html, or tables as .md or .tex.")
     ] = Path("report.html"),
     figures: Annotated[
         Path | None,
@@ -36,21 +36,23 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a report of records: tables beside the paper's, figures, and a page for each run."""
-    from sffa.report import write, write_markdown
+    from sffa.report import write, write_latex, write_markdown
     from sffa.report.markdown import findings_beside
     from sffa.report.svg import read_folder
     from sffa.study import gather
 
     started = time.perf_counter()
-    if out.suffix not in (".html", ".htm", ".md"):
-        raise ConfigurationError(f"--out is an .html or an .md file, got {out}")
-    if out.suffix == ".md" and figures:
-        raise ConfigurationError("--figures goes into an .html page; a .md file draws its own")
+    if out.suffix not in (".html", ".htm", ".md", ".tex"):
+        raise ConfigurationError(f"--out is an .html, .md or .tex file, got {out}")
+    if out.suffix in (".md", ".tex") and figures:
+        raise ConfigurationError(f"--figures goes into an .html page; {out} draws its own")
     records = gather(sources or [])
+    command = " ".join(["sffa report", *map(str, sources or []), "--out", str(out)])
     if out.suffix == ".md":
-        command = " ".join(["sffa report", *(str(source) for source in sources or []), "--out"])
         found = findings_beside(out.parent)
-        path = write_markdown(out, records, title=title, findings=found, command=f"{command} {out}")
+        path = write_markdown(out, records, title=title, findings=found, command=command)
+    elif out.suffix == ".tex":
+        path = write_latex(out, records, title=title, command=command)
     else:
         path = write(out, records, figures=read_folder(figures) if figures else (), title=title)
     size = path.stat().st_size

@@ -41,6 +41,7 @@ from sffa.study.compare import CELLS, shown, tally, write_comparison
 from sffa.study.datasets import check_data, own_data, unavailable
 from sffa.study.estimate import duration
 from sffa.study.grid import seeds as read_seeds
+from sffa.study.sources import RESULTS, committed
 from sffa.study.study_file import settings
 from sffa.study.threads import layout
 from sffa.study.user_code import check_code
@@ -309,13 +310,15 @@ def _foretell(study: Study, files: _Files, crew: _Crew) -> None:
             records += store.records()
             statuses = {**store.statuses(), **statuses}
     missing = _missing(runs, statuses)
+    elsewhere = [] if records else committed()
     slots = 1 if crew.executor == "serial" else layout(crew.workers, crew.threads).workers
-    seconds, unknown = Estimator(records).total(missing, slots)
+    seconds, unknown = Estimator(records or elsewhere).total(missing, slots)
     known = len(missing) - unknown
     text = f"{study.name}: {len(runs)} runs, {len(missing)} missing"
     if missing and known:
         text += f", about {duration(seconds)} with {slots} at a time"
         text += f" (judged from records like {known} of them)" if unknown else ""
+        text += f", by what runs in {RESULTS} took" if elsewhere else ""
     elif missing:
         text += ", how long is not known: no run like these is recorded yet"
     Console().print(text, soft_wrap=True, markup=False, highlight=False)

@@ -13,7 +13,9 @@ from rich.table import Table
 from sffa.cli.options import AsJson
 from sffa.cli.progress_view import wide_console
 from sffa.cli.text import plain
-from sffa.study import Store, export_csv, import_csv, read_records
+from sffa.errors import ConfigurationError
+from sffa.files import write_text
+from sffa.study import Store, export_csv, gather, import_csv, read_records
 from sffa.study.compare import written
 from sffa.study.statistics import Summary
 
@@ -89,6 +91,32 @@ def _chosen(choice: Choice) -> dict[str, Any]:
         "seeds": list(choice.seeds),
         **{name: {"mean": each.mean, "sem": each.sem} for name, each in numbers.items()},
     }
+
+
+@app.command()
+def ledger(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(help="As those of sffa report.", show_default="runs, else results"),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="File to write: .md or .tex.")] = Path(
+        "LEDGER.md"
+    ),
+) -> None:
+    """Write every cell of the paper beside ours: verdict, failures, date, commit and command."""
+    from sffa.report.latex import as_latex
+    from sffa.report.ledger import INTRODUCTION, ledger
+    from sffa.report.markdown import as_markdown
+    from sffa.report.sections import Section
+
+    forms = {".md": as_markdown, ".tex": as_latex}
+    if out.suffix not in forms:
+        raise ConfigurationError(f"--out is an .md or .tex file, got {out}")
+    command = " ".join(["sffa study ledger", *map(str, sources or []), "--out", str(out)])
+    introduction = Section("", [f"Made by `{command}`.", INTRODUCTION])
+    sections = [introduction, *ledger(gather(sources or []))]
+    write_text(out, forms[out.suffix]("Reproduction ledger", sections))
+    print(f"wrote {out}")
 
 
 @app.command()

@@ -207,7 +207,8 @@ class Training(Callback):
         self.history.append(epoch)
         self.trainer.save(self.out, self.notes())
         seconds = time.perf_counter() - self.started
-        self.record = static_record(self.config, self.history, seconds, self.environment)
+        about = self.environment, progress.learner
+        self.record = static_record(self.config, self.history, seconds, *about)
         content = json.dumps(self.record.to_json(), indent=1)
         write_text(self._path("metrics.json"), f"{content}\n")
         with replacing(self._path("curve.png")) as temporary:

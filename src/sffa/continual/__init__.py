@@ -33,6 +33,7 @@ from sffa.continual.streams.repetition import Repetition
 from sffa.continual.streams.task_free import TaskFree
 from sffa.continual.streams.transformed import Permuted, Rotated
 from sffa.continual.views import View
+from sffa.continual.within import Within
 from sffa.core import Batch, Clock
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "Stream",
     "TaskFree",
     "View",
+    "Within",
     "expectation",
     "make_learner",
     "make_strategy",

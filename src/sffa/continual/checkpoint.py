@@ -30,6 +30,7 @@ FREE = (
 _RUN = "run."  # before the names of tensors that are the run's own
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Percent = Annotated[float, Field(ge=-1, le=101, allow_inf_nan=False, strict=True)]
+_Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 _Natural = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 
 
@@ -71,6 +72,8 @@ def save(
         "rows": result.rows,
         "per_class": [[label, value] for label, value in result.per_class.items()],
         "experiences": result.experiences,
+        "within": result.within,
+        "pending": result.pending,
         "seconds": result.seconds,
         "peak_memory_mb": result.peak_memory_mb,
         "undeclared": list(undeclared),
@@ -197,6 +200,8 @@ class _Notes(BaseModel):
     rows: Annotated[list[list[_Percent]], Field(min_length=1)]
     per_class: list[tuple[_Natural, _Percent]]
     experiences: list[_Experience]
+    within: list[dict[str, _Natural | _Number | list[_Percent]]] = []
+    pending: list[tuple[_Number, _Natural]] = []
     seconds: _Amount
     peak_memory_mb: _Amount
     undeclared: list[str] = []
@@ -214,6 +219,7 @@ class _Notes(BaseModel):
             result.learned, result.chances = self.learned, self.chances
         result.per_class = dict(self.per_class)
         result.experiences = self.told
+        result.within, result.pending = [dict(point) for point in self.within], self.pending
         result.seconds = self.seconds
         result.peak_memory_mb = self.peak_memory_mb
 

@@ -26,7 +26,7 @@ from sffa.continual.streams.iterated import Adapted, as_stream
 from sffa.continual.streams.registry import describe_stream, find_stream, make_stream
 from sffa.continual.undeclared import changed, digests
 from sffa.continual.views import View
-from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
+from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make, multiply_adds
 from sffa.core.batch import Array
 from sffa.core.callbacks import StopTraining, notify
 from sffa.core.learner import KINDS
@@ -211,6 +211,7 @@ class ContinualRun:
 
     def go(self, callbacks: Sequence[Callback] = ()) -> Result:
         """Learn whatever is still to come of the stream."""
+        notify(callbacks, "on_stream_begin", self.learner, self.stream, self.result)
         if not self.result.rows:
             self.evaluate()
             self.report(callbacks)
@@ -298,6 +299,7 @@ class ContinualRun:
                 "memory_mb": psutil.Process().memory_info().rss / 2**20,
                 "strategy_mb": self.strategy.megabytes,
                 "learner_mb": self.learner.megabytes,
+                **_cost(self.learner),
             }
         )
         self._take_time(started)
@@ -407,6 +409,12 @@ class ContinualRun:
     def _take_time(self, started: float) -> None:
         self.result.seconds += time.perf_counter() - started
         self.result.peak_memory_mb = max(self.result.peak_memory_mb, peak_mb())
+
+
+def _cost(learner: Learner) -> dict[str, Any]:
+    """Return the multiply-adds of an example, if they are known."""
+    found = multiply_adds(learner)
+    return {} if found is None else {"multiply_adds": found._asdict()}
 
 
 class _Position(Callback):

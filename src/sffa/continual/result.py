@@ -24,8 +24,10 @@ class Result:
     ``held`` those on its held-out examples; ``seen`` are the experiences done at each row (one
     more each time unless given), ``learned`` those after which each part counts as learned (its
     own number unless given). ``experiences`` tells of those between two rows: classes, seconds of
-    training, memory of the process and of the strategy in MB. ``total`` is how many there will be,
-    None if nobody knows. ``learner`` is what was trained, once the run is complete.
+    training, memory of the process and of the strategy in MB, multiply-adds of an example;
+    ``within`` is what `Within` has seen between them, ``pending`` the batches since its last point.
+    ``total`` is how many there will be, None if nobody knows. ``learner`` is what was trained, once
+    the run is complete.
     """
 
     config: ContinualConfig
@@ -33,6 +35,8 @@ class Result:
     rows: list[list[float]] = field(default_factory=list)
     per_class: dict[int, float] = field(default_factory=dict)
     experiences: list[dict[str, Any]] = field(default_factory=list)
+    within: list[dict[str, Any]] = field(default_factory=list)
+    pending: list[tuple[float, int]] = field(default_factory=list)
     seconds: float = 0.0
     peak_memory_mb: float = 0.0
     learner: Learner | None = field(default=None, repr=False, compare=False)
@@ -97,6 +101,7 @@ class Result:
                 "per_class": {str(label): acc for label, acc in sorted(self.per_class.items())},
                 "experiences": self.experiences,
                 **self._unusual(),
+                **({"within": self.within} if self.within else {}),
             },
             environment=environment,
             seconds=self.seconds,

@@ -4,6 +4,7 @@ from sffa.core.backprop import Backprop, BackpropConfig
 from sffa.core.batch import Batch, Clock
 from sffa.core.callbacks import Callback, EarlyStopping, Epoch, Progress
 from sffa.core.config import NetworkConfig
+from sffa.core.cost import Cost, multiply_adds
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth
 from sffa.core.learner import Learner, load
@@ -18,6 +19,7 @@ __all__ = [
     "Batch",
     "Callback",
     "Clock",
+    "Cost",
     "EarlyStopping",
     "Epoch",
     "Growth",
@@ -29,4 +31,5 @@ __all__ = [
     "accuracy",
     "load",
     "make",
+    "multiply_adds",
 ]

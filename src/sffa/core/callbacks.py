@@ -29,7 +29,8 @@ class Progress:
     """Where a run stands.
 
     ``epoch`` and ``experience`` count from zero; ``batch`` of ``batches`` are done in this epoch,
-    ``step`` of ``steps`` in the whole run. ``loss`` is that of the last batch, a detached scalar.
+    ``step`` of ``steps`` in the whole run. ``loss`` is that of the last batch, a detached scalar,
+    and ``size`` its number of examples.
     """
 
     learner: Learner
@@ -40,6 +41,7 @@ class Progress:
     step: int
     steps: int
     loss: Tensor
+    size: int = 0
 
 
 class Callback:
@@ -60,6 +62,9 @@ class Callback:
     >>> history = trainer.fit(torch.eye(4), torch.tensor([0, 0, 1, 1]), callbacks=[Print()])
     epoch 1 of 4 features
     """
+
+    def on_stream_begin(self, learner: Learner, stream: Any, result: Any) -> None:
+        """See a stream before its first batch, or before it goes on after a stop."""
 
     def on_batch_end(self, progress: Progress) -> bool | None:
         """See a step; True stops the run here."""

@@ -276,7 +276,9 @@ class Trainer:
                 loss = self.step(*batch, hooks=hooks, clock=clock)
                 total += loss * len(batches[number])
                 step += 1
-                now = Progress(*where, number + 1, len(batches), step, steps, loss)
+                now = Progress(
+                    *where, number + 1, len(batches), step, steps, loss, len(batches[number])
+                )
                 if notify(callbacks, "on_batch_end", now):
                     raise StopTraining(history)
             trained = len(places) - first_batch * batch_size

@@ -39,25 +39,35 @@ class Drawing:
 
     def png(self, dpi: int = 200) -> bytes:
         """Draw the pixels, on white paper."""
+        return self._drawn(format="png", dpi=dpi, facecolor="white")
+
+    def pdf(self) -> bytes:
+        """Draw the page that LaTeX includes; the same figure gives the same bytes."""
+        nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
+        return self._drawn(format="pdf", metadata=nothing)
+
+    def _drawn(self, **options: Any) -> bytes:
         if self.figure is None:
             raise DataError(f"the drawing '{self.name}' was read from a file: only its vector is")
         import matplotlib as mpl
 
         stream = io.BytesIO()
         with mpl.rc_context(SETTINGS), _any_letter():
-            self.figure.savefig(stream, format="png", dpi=dpi, facecolor="white")
+            self.figure.savefig(stream, **options)
         return stream.getvalue()
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write ``name.svg``, ``name.png`` and, where there is data, ``name.csv``."""
-        svg, png, csv = (Path(folder) / f"{self.name}.{kind}" for kind in ("svg", "png", "csv"))
+        """Write ``name.svg``, ``name.png``, ``name.pdf`` and, where there is data, ``name.csv``."""
+        kinds = ("svg", "png", "pdf", "csv")
+        svg, png, pdf, csv = (Path(folder) / f"{self.name}.{kind}" for kind in kinds)
         write_text(svg, self.svg)
-        with replacing(png) as temporary:
-            temporary.write_bytes(self.png())
+        for path, draw in ((png, self.png), (pdf, self.pdf)):
+            with replacing(path) as temporary:
+                temporary.write_bytes(draw())
         if not self.csv:
-            return [svg, png]
+            return [svg, png, pdf]
         write_text(csv, self.csv)
-        return [svg, png, csv]
+        return [svg, png, pdf, csv]
 
 
 def file_stem(name: str) -> str:

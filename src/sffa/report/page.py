@@ -16,7 +16,7 @@ from sffa._version import __version__
 from sffa.files import write_text
 from sffa.record import Record
 from sffa.report import figures as draw
-from sffa.report.cells import cells, ordered
+from sffa.report.cells import Cell, cells, ordered
 from sffa.report.drawing import Drawing
 from sffa.report.page_data import page_data
 from sffa.report.summary import overview
@@ -80,7 +80,7 @@ def render(
     static, continual = static_table(groups), continual_table(groups)
     sections = {
         "static": _figures([*_some(draw.accuracy_bars(groups)), *draw.learning_curves(groups)]),
-        "continual": _figures([*_some(draw.agreement(groups)), *draw.streams(groups)]),
+        "continual": _figures(_of_streams(groups)),
         "networks": _figures(figures),
         "theory": _figures(_theory() if theory else []),
     }
@@ -97,6 +97,11 @@ def render(
         **_assets(),
     )
     return html
+
+
+def _of_streams(groups: Sequence[Cell]) -> list[Drawing]:
+    courses = [*draw.streams(groups), *draw.within(groups), *draw.costs(groups)]
+    return [*_some(draw.agreement(groups)), *courses]
 
 
 def _theory() -> list[Drawing]:

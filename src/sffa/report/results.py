@@ -101,7 +101,8 @@ def _planned(study: Study) -> list[str]:
 def _drawings(groups: Sequence[Cell]) -> list[Drawing]:
     found = [draw.accuracy_bars(groups), draw.agreement(groups)]
     some = [drawing for drawing in found if drawing is not None]
-    return [*some, *draw.streams(groups), *draw.learning_curves(groups)]
+    some += [*draw.streams(groups), *draw.within(groups), *draw.costs(groups)]
+    return [*some, *draw.learning_curves(groups)]
 
 
 def _static(shown: Sequence[Cell]) -> Section | None:

@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sffa.errors import DataError
+from sffa.errors import DataError, SFFAError
 from sffa.files import reading
 from sffa.record import Record
 from sffa.study.store.csv_file import import_csv
 from sffa.study.store.store import Store
 from sffa.study.upgrade import from_json
 
-DEFAULTS = (Path("runs"), Path("results"))
+RESULTS = Path("results")
+DEFAULTS = (Path("runs"), RESULTS)
 # What `sffa demo --json` prints its records under.
 _LISTS = ("static", "continual")
 _Objects = list[Mapping[str, Any]]
@@ -42,6 +43,14 @@ def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Record]:
         named = " or ".join(str(place) for place in places or DEFAULTS)
         raise DataError(f"nothing to report: no records in {named}")
     return found
+
+
+def committed() -> list[Record]:
+    """Return the records of the folder ``results``; none if it is not there or cannot be read."""
+    try:
+        return _of_folder(RESULTS)
+    except (SFFAError, OSError):
+        return []
 
 
 def _exists(place: Path) -> bool:

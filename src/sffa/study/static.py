@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import torch
 from pydantic import Field, model_validator
 
-from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make
+from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make, multiply_adds
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.presets import check, completed, is_network
@@ -118,7 +118,8 @@ def train_static(
         callbacks=callbacks,
     )
     seconds = time.perf_counter() - started
-    return static_record(config, [*history, *epochs], seconds, environment), trainer.learner
+    learner = trainer.learner
+    return static_record(config, [*history, *epochs], seconds, environment, learner), learner
 
 
 def watched(config: StaticConfig, data: Dataset) -> tuple[Dataset, dict[str, tuple[Any, Any]]]:
@@ -131,9 +132,15 @@ def watched(config: StaticConfig, data: Dataset) -> tuple[Dataset, dict[str, tup
 
 
 def static_record(
-    config: StaticConfig, epochs: Sequence[Epoch], seconds: float, environment: dict[str, Any]
+    config: StaticConfig,
+    epochs: Sequence[Epoch],
+    seconds: float,
+    environment: dict[str, Any],
+    learner: Learner,
 ) -> Record:
     """Return the record of a training, from all its epochs, watched as `train_static` does."""
+    cost = multiply_adds(learner)
+    counted = {} if cost is None else {"multiply_adds": cost._asdict()}
     return Record(
         dataset=config.dataset,
         scenario="static",
@@ -142,7 +149,7 @@ def static_record(
         seed=config.seed,
         config=config.model_dump(mode="json"),
         metrics=static_metrics(epochs),
-        details={"curve": [_point(epoch) for epoch in epochs]},
+        details={"curve": [_point(epoch) for epoch in epochs], **counted},
         environment=environment,
         seconds=seconds,
         peak_memory_mb=peak_mb(),

@@ -2,6 +2,7 @@
 
 from sffa.report.figures.active_neurons import sparsity
 from sffa.report.figures.against_paper import agreement
+from sffa.report.figures.costs import costs
 from sffa.report.figures.diagram import models
 from sffa.report.figures.foreign import ood
 from sffa.report.figures.kept import kept_figure
@@ -13,11 +14,13 @@ from sffa.report.figures.reliability import calibration
 from sffa.report.figures.static import accuracy_bars, learning_curves
 from sffa.report.figures.stream import streams
 from sffa.report.figures.updates import dynamics
+from sffa.report.figures.within import within
 
 __all__ = [
     "accuracy_bars",
     "agreement",
     "calibration",
+    "costs",
     "dynamics",
     "kept_figure",
     "learning_curves",
@@ -30,4 +33,5 @@ __all__ = [
     "streams",
     "surfaces",
     "usage",
+    "within",
 ]
