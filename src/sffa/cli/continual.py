@@ -26,8 +26,10 @@ from sffa.cli.options import (
     Settings,
     StepSize,
     Threads,
+    Track,
     backend_of,
     open_board,
+    open_trackers,
     prepare_kernels,
     settings,
     use_threads,
@@ -105,6 +107,7 @@ def continual(
     origin: _From = None,
     at: _At = None,
     tensorboard: Board = None,
+    track: Track = None,
     within: _Tests = 0,
     given: Settings = None,
     threads: Threads = None,
@@ -127,19 +130,16 @@ def continual(
     asked = settings(given)
     start = _branch(context, origin, at, common, asked) if origin or at else None
     configs = _configurations(common, asked)
-    if save is not None:
-        _check_save(save, configs)
+    _check_save(save, configs)
     needs_data = find_stream(configs[0].stream).needs_data
     data = load(configs[0].dataset, data_dir=data_dir) if needs_data else None
     console = Console(stderr=True)
-    if not quiet:
-        _warn(configs, console)
+    _warn([] if quiet else configs, console)
     if common["backend"] != "torch" and any(is_network(config.algorithm) for config in configs):
         prepare_kernels(console)
-    files = _Files(out, save, keep, start)
+    files = _Files(out, save, keep, start, _Watch(tensorboard, tuple(track or ()), within))
     records = [
-        (len(configs) > 1 and _kept(config, out, console))
-        or _run(config, data, files, console, _Watch(tensorboard, within))
+        (len(configs) > 1 and _kept(config, out, console)) or _run(config, data, files, console)
         for config in configs
     ]
     if as_json:
@@ -156,6 +156,7 @@ class _Files(NamedTuple):
     save: Path | None
     keep: bool
     start: Path | None
+    watch: _Watch
 
 
 def _branch(
@@ -264,8 +265,10 @@ def _configured(
     return ContinualConfig(**{**common, **chosen, **run_fields})
 
 
-def _check_save(save: Path, configs: list[ContinualConfig]) -> None:
+def _check_save(save: Path | None, configs: list[ContinualConfig]) -> None:
     """Refuse before hours of training what could not be kept after them."""
+    if save is None:
+        return
     if len(configs) > 1:
         raise ConfigurationError(f"--save {save} keeps one network, not those of {len(configs)}")
     if is_reference(configs[0].algorithm):
@@ -311,9 +314,10 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None
 
 @dataclass(frozen=True)
 class _Watch:
-    """Who looks on: TensorBoard, if it has a folder, and so many tests within each epoch."""
+    """Who looks on: TensorBoard, if it has a folder, trackers, and tests within each epoch."""
 
     tensorboard: Path | None
+    trackers: tuple[str, ...]
     within: int
 
     def callbacks(self, run: str, data: Dataset | None) -> list[Callback]:
@@ -321,6 +325,7 @@ class _Watch:
         folder = self.tensorboard and self.tensorboard / run
         board = None if data is None else open_board(folder, data)
         found: list[Callback] = [] if board is None else [board]
+        found += open_trackers(self.trackers, run)
         return [*found, Within(self.within)] if self.within else found
 
 
@@ -329,7 +334,6 @@ def _run(
     data: Dataset | None,
     files: _Files,
     console: Console,
-    watch: _Watch,
 ) -> Record:
     """Run one configuration with a progress bar; write its record and curve; return the record."""
     out, save = files.out, files.save
@@ -343,7 +347,7 @@ def _run(
         result = run(
             config,
             data,
-            callbacks=[bar, *watch.callbacks(name, data)],
+            callbacks=[bar, *files.watch.callbacks(name, data)],
             checkpoint=None if is_reference(config.algorithm) else checkpoint,
             keep=kept_folder(out / f"{name}.json") if files.keep else None,
             start=files.start,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from sffa.study.threads import check_threads
 
 if TYPE_CHECKING:
     from sffa.integrations.tensorboard import Board as TensorBoard
+    from sffa.integrations.trackers import Tracker
 
 DataDir = Annotated[
     Path | None,
@@ -56,6 +58,28 @@ Board = Annotated[
         "--tensorboard", help="Write events for TensorBoard into this folder.", show_default="no"
     ),
 ]
+
+Track = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--track",
+        metavar="KIND:PLACE",
+        help="Keep numbers with csv:FILE, mlflow:FOLDER or tensorboard:FOLDER; may be repeated.",
+        show_default="no",
+    ),
+]
+
+
+def open_trackers(
+    asked: Sequence[str], run: str, config: Mapping[str, Any] | None = None
+) -> list[Tracker]:
+    """Open what ``--track`` names; ``config`` are settings to keep with the numbers."""
+    from sffa.integrations.trackers import open_tracker
+
+    found = [open_tracker(text, run) for text in asked]
+    for tracker in found:
+        tracker.parameters(config or {})
+    return found
 
 
 def open_board(folder: Path | None, data: Dataset) -> TensorBoard | None:

@@ -27,8 +27,10 @@ from sffa.cli.options import (
     Settings,
     StepSize,
     Threads,
+    Track,
     backend_of,
     open_board,
+    open_trackers,
     prepare_kernels,
     settings,
     use_device,
@@ -86,6 +88,7 @@ def train(
     ] = False,
     records: Records = Path("runs"),
     tensorboard: Board = None,
+    track: Track = None,
     given: Settings = None,
     threads: Threads = None,
     device: Device = "cpu",
@@ -107,6 +110,7 @@ def train(
         training = Training.begun(asked, sizes, data_dir, device)
     else:
         training = Training.resumed(resume, sizes, data_dir, device)
+    training.trackers = tuple(track or ())
     training.go(out or resume or Path("model.safetensors"), records, tensorboard, keep_state)
     if as_json:
         print(json.dumps(training.record.to_json()))
@@ -129,6 +133,7 @@ class Training(Callback):
         self.environment = describe()
         self.started = time.perf_counter()
         self.out = Path("model.safetensors")
+        self.trackers: tuple[str, ...] = ()
         self.record: Record
 
     @classmethod
@@ -188,13 +193,15 @@ class Training(Callback):
         if is_network(self.config.algorithm) and self.config.backend != "torch":
             prepare_kernels(console)
         board = open_board(tensorboard, self.data)
+        name = file_name(Run(self.config))
+        trackers = open_trackers(self.trackers, name, self.config.model_dump(mode="json"))
         with terminable(), EpochBar(console, self.config.algorithm) as bar:
             self.record, learner = train_static(
                 self.config,
                 self.data,
                 trainer=self.trainer,
                 history=list(self.history),
-                callbacks=[bar, self, *([] if board is None else [board])],
+                callbacks=[bar, self, *([] if board is None else [board]), *trackers],
                 environment=self.environment,
             )
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")

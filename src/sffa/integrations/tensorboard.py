@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sffa.analysis.sparsity import hoyer
-from sffa.continual.result import Result
-from sffa.core import Callback, Epoch, Learner, Network, Progress
+from sffa.core import Learner, Network
 from sffa.core.batch import Array
 from sffa.errors import ConfigurationError
+from sffa.integrations.tracker import Tracker
 from sffa.kernels import Winners, expand
 
 _EXAMPLES = 512
 _ROWS = 28
 
 
-class Board(Callback):
+class Board(Tracker):
     """Writes what happens in training into a folder that TensorBoard shows.
 
     Parameters
@@ -55,30 +54,6 @@ class Board(Callback):
         self.x = None if x is None else x[:_EXAMPLES]
         self.y = None if y is None else y[:_EXAMPLES]
         self.writer: Any = SummaryWriter(os.fspath(folder))
-
-    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
-        """Write an epoch; within streams, whose experiences are written, none."""
-        if progress.experience or not epoch.accuracy:
-            return
-        scalars: dict[str, float] = {"loss": epoch.loss, "seconds": epoch.seconds}
-        for name, value in epoch.accuracy.items():
-            scalars[f"accuracy/{name}"] = value
-        for name, values in epoch.layer_accuracy.items():
-            for number, value in enumerate(values, start=1):
-                scalars[f"accuracy/{name}/layer {number}"] = value
-        self.scalars(scalars, epoch.number)
-        self.look(progress.learner, epoch.number)
-
-    def on_experience_end(self, learner: Learner, result: Result) -> None:
-        """Write the result of a stream so far."""
-        number = result.done
-        row = result.rows[-1] if result.rows else []
-        scalars = {f"accuracy/experience {i}": value for i, value in enumerate(row, start=1)}
-        if number:
-            scalars["accuracy/seen"] = result.curve[-1]
-            scalars |= {f"stream/{name}": value for name, value in result.metrics.items()}
-        self.scalars(scalars, number)
-        self.look(learner, number)
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Write numbers by name."""
@@ -124,11 +99,3 @@ class Board(Callback):
     def close(self) -> None:
         """Write what is left and close the files."""
         self.writer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, t: TracebackType | None
-    ) -> None:
-        self.close()
