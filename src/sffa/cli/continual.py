@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -320,12 +321,12 @@ class _Watch:
     trackers: tuple[str, ...]
     within: int
 
-    def callbacks(self, run: str, data: Dataset | None) -> list[Callback]:
-        """Return the callbacks of one run, which writes under its name."""
+    def callbacks(self, run: str, data: Dataset | None, stack: ExitStack) -> list[Callback]:
+        """Return the callbacks of one run, which writes under its name until ``stack`` ends."""
         folder = self.tensorboard and self.tensorboard / run
         board = None if data is None else open_board(folder, data)
         found: list[Callback] = [] if board is None else [board]
-        found += open_trackers(self.trackers, run)
+        found += open_trackers(self.trackers, run, stack)
         return [*found, Within(self.within)] if self.within else found
 
 
@@ -343,11 +344,12 @@ def _run(
     name = file_name(Run(config))
     checkpoint = out / f"{name}.checkpoint.safetensors"
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
-    with stop_requests() as asked, ExperienceBar(console, title, asked) as bar:
+    stack = ExitStack()
+    with stop_requests() as asked, ExperienceBar(console, title, asked) as bar, stack:
         result = run(
             config,
             data,
-            callbacks=[bar, *files.watch.callbacks(name, data)],
+            callbacks=[bar, *files.watch.callbacks(name, data, stack)],
             checkpoint=None if is_reference(config.algorithm) else checkpoint,
             keep=kept_folder(out / f"{name}.json") if files.keep else None,
             start=files.start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,12 +72,12 @@ Track = Annotated[
 
 
 def open_trackers(
-    asked: Sequence[str], run: str, config: Mapping[str, Any] | None = None
+    asked: Sequence[str], run: str, stack: ExitStack, config: Mapping[str, Any] | None = None
 ) -> list[Tracker]:
-    """Open what ``--track`` names; ``config`` are settings to keep with the numbers."""
+    """Open what ``--track`` names until ``stack`` ends; ``config`` is kept with the numbers."""
     from sffa.integrations.trackers import open_tracker
 
-    found = [open_tracker(text, run) for text in asked]
+    found = [stack.enter_context(open_tracker(text, run)) for text in asked]
     for tracker in found:
         tracker.parameters(config or {})
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -193,15 +194,16 @@ class Training(Callback):
         if is_network(self.config.algorithm) and self.config.backend != "torch":
             prepare_kernels(console)
         board = open_board(tensorboard, self.data)
+        boards = [] if board is None else [board]
         name = file_name(Run(self.config))
-        trackers = open_trackers(self.trackers, name, self.config.model_dump(mode="json"))
-        with terminable(), EpochBar(console, self.config.algorithm) as bar:
+        values, stack = self.config.model_dump(mode="json"), ExitStack()
+        with terminable(), EpochBar(console, self.config.algorithm) as bar, stack:
             self.record, learner = train_static(
                 self.config,
                 self.data,
                 trainer=self.trainer,
                 history=list(self.history),
-                callbacks=[bar, self, *([] if board is None else [board]), *trackers],
+                callbacks=[bar, self, *boards, *open_trackers(self.trackers, name, stack, values)],
                 environment=self.environment,
             )
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")

@@ -111,7 +111,7 @@ _KINDS: dict[str, Callable[[str, str], Tracker]] = {
 
 def open_tracker(text: str, run: str) -> Tracker:
     """Open a tracker named as ``kind:place``, such as ``mlflow:mlruns``, for a run of that name."""
-    kind, colon, place = text.partition(":")
+    kind, _, place = text.partition(":")
     if kind not in _KINDS or not place:
         hint = nearest(kind, list(_KINDS)) if kind not in _KINDS else ""
         raise ConfigurationError(

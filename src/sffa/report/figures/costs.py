@@ -30,6 +30,7 @@ _COSTS: dict[str, tuple[str, _Cost]] = {
     "memory": ("Memory of the process, MB", lambda run: run.peak_memory_mb),
     "multiply_adds": ("Multiply-adds to learn one example", _multiply_adds),
 }
+_WIDE = 10  # the largest over the smallest, from which an axis is logarithmic
 
 
 def costs(cells: Sequence[Cell]) -> list[Drawing]:
@@ -66,7 +67,11 @@ def _figure(cells: list[Cell]) -> Drawing:
                     _point(axes, cell, one[name])
             rows.append(_row(cell, one))
         for axes, name in zip(panels, names, strict=True):
-            axes.set(xlabel=_COSTS[name][0], xscale="log")
+            values = [one[name] for one in known if name in one]
+            wide = max(values) > _WIDE * min(values)
+            axes.set(xlabel=_COSTS[name][0], xscale="log" if wide else "linear")
+            if not wide:
+                axes.ticklabel_format(axis="x", scilimits=(-3, 4))
         panels[0].set_ylabel("Accuracy, %")
         _legend(figure, cells)
         return finish(
