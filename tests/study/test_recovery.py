@@ -315,3 +315,13 @@ def test_a_damaged_name_of_a_column_is_set_aside_without_a_traceback(store: Path
     notice, _, aside = reopened(store)
     assert "0 records were saved" in notice
     assert b"\xe0eak_memory_mb" in aside
+
+
+def test_a_damaged_schema_that_sqlite_quotes_is_set_aside_without_a_traceback(store: Path) -> None:
+    content = store.read_bytes()
+    assert b"CREATE TABLE runs (" in content
+    store.write_bytes(content.replace(b"CREATE TABLE runs (", b"CREATE \xc1\xc1\xc1E runs (", 1))
+    with pytest.raises(StoreError, match="cannot be trusted") as said:
+        records(store)
+    assert "\n" not in str(said.value)
+    assert "0 records were saved" in reopened(store)[0]

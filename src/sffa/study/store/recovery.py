@@ -137,7 +137,7 @@ def _numbers(db: sqlite3.Connection, query: str) -> list[int]:
                 found.append(row)
             if len(found) >= _MOST:
                 break
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         pass
     return found
 

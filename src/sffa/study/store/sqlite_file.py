@@ -199,6 +199,8 @@ def _unusable(path: Path) -> Iterator[None]:
         yield
     except DataError as error:
         raise Unusable(str(error)) from error
+    except UnicodeDecodeError as error:  # a damaged name in what SQLite says
+        raise Unusable("it holds names that are no text") from error
     except sqlite3.DatabaseError as error:
         if _bars(error, path):
             raise
