@@ -270,6 +270,24 @@ def prepare() -> None:
     sound(), describe()
 
 
+_HEAD = "| command | kills | rounds to the end | findings |\n| --- | ---: | ---: | ---: |"
+
+
+def _row(name: str, *numbers: int) -> str:
+    return f"| {name} | {' | '.join(f'{number:,}' for number in numbers)} |"
+
+
+def table(path: Path) -> str:
+    """Return what the lines of a file add up to, a row for each command."""
+    sums: dict[str, list[int]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found = (row["kills"], row["rounds"], len(row["findings"]))
+        for name in (row["name"], "all"):
+            sums[name] = [a + b for a, b in zip(sums.pop(name, [0, 0, 0]), found, strict=True)]
+    return "\n".join([_HEAD, *(_row(name, *numbers) for name, numbers in sums.items())])
+
+
 def main() -> int:
     """Kill the commands named, or all, print a table, exit 1 on findings."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.kills", description=__doc__)
@@ -280,19 +298,23 @@ def main() -> int:
     parser.add_argument("--writers", type=int, default=0, help="processes that write to one store")
     parser.add_argument("--each", type=int, default=1000, help="records of each writer")
     parser.add_argument("--out", type=Path, help="file to add the counts to, as lines of JSON")
+    parser.add_argument("--table", type=Path, help="print what such a file adds up to, and end")
     told = parser.parse_args()
+    if told.table:
+        print(table(told.table))
+        return 0
     prepare()
     works: list[Callable[[], Counts]] = []
     if told.writers:
         works.append(lambda: write_together(told.writers, told.each))
     for name in told.command or ([] if told.writers else list(COMMANDS)):
         works.append(lambda name=name: kill(name, told.kills, told.seed, told.seconds))  # type: ignore[misc]
-    print("| command | kills | rounds to the end | findings |\n| --- | ---: | ---: | ---: |")
+    print(_HEAD)
     bad = False
     for work in works:
         counts = work()
-        numbers = f"{counts.kills:,} | {counts.rounds:,} | {len(counts.findings)}"
-        print(f"| {counts.name} | {numbers} |", *counts.findings, flush=True)
+        print(_row(counts.name, counts.kills, counts.rounds, len(counts.findings)))
+        print(*counts.findings, sep="\n", end="", flush=True)
         bad = bad or bool(counts.findings)
         if told.out:
             with told.out.open("a", encoding="utf-8") as stream:

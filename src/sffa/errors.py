@@ -4,7 +4,14 @@ import warnings
 
 
 class SFFAError(Exception):
-    """Root of every error that sffa raises on purpose."""
+    """Root of every error that sffa raises on purpose; said in one line, whatever names it quotes.
+
+    >>> str(SFFAError("a name with\\na break"))
+    'a name with a break'
+    """
+
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())
 
 
 class ConfigurationError(SFFAError, ValueError):

@@ -38,6 +38,7 @@ def _npz(**arrays: object) -> bytes:
     [
         (_npz(x=np.array([{}, None], object), y=Y), "pickled objects"),
         (_npz(a=X, b=Y), "expected x_train and y_train, or x and y; found a, b"),
+        (_npz(**{"a\nb": X}), "expected x_train and y_train, or x and y; found a b"),
         (_npz(x=X, y=Y)[:200], "not a sound .npz"),
         (b"", "not a sound .npz"),
         (b"something else", "not a sound .npz"),
