@@ -4,9 +4,9 @@ import warnings
 
 
 class SFFAError(Exception):
-    """Root of every error that sffa raises on purpose; said in one line, whatever names it quotes.
+    r"""Root of every error that sffa raises on purpose; one line, whatever names it quotes.
 
-    >>> str(SFFAError("a name with\\na break"))
+    >>> str(SFFAError("a name with\na break"))
     'a name with a break'
     """
 
