@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 PIP_QUIET ?= -qq
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(PY) -m pip install $(PIP_QUIET) -c constraints.txt
 EDITABLE := $(PIP) --no-build-isolation -e
-DEV_EXTRAS := ".[dev,avalanche,mlflow,onnx,optuna,playground,ray,tensorboard]"
+DEV_EXTRAS := ".[dev,avalanche,mlflow,onnx,optuna,playground,ray,river,tables,tensorboard]"
 # The exact pin: a looser requirement may fetch another, far larger build.
 TORCH := $(shell sed -n 's/^torch==.*/&/p' constraints.txt)
 # A stamp is valid for one content of these two files.

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 OURS = (
-    *("idx", "npz", "images", "archives", "arrays"),
+    *("idx", "npz", "images", "archives", "arrays", "tables"),
     *("model", "lite", "checkpoint", "csv_file", "store", "toml", "records"),
 )
 """The surfaces that ``python -m fuzz`` runs if none is named; each is a module of this package."""

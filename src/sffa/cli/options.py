@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from sffa import kernels
-from sffa.data import Dataset
+from sffa.data import Dataset, Reference
+from sffa.data.reference import size_of
 from sffa.errors import ConfigurationError, warn_renamed
 from sffa.study.study_file import value_of
 from sffa.study.threads import check_threads
@@ -47,6 +48,21 @@ Settings = Annotated[
 ]
 
 
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        help="Column of a table that holds the labels; of an .npy file its number, or a file.",
+        show_default="none",
+    ),
+]
+Size = Annotated[
+    str | None,
+    typer.Option("--size", help="Bring images of a folder to this size, such as 32x32."),
+]
+SkipUnreadable = Annotated[
+    bool, typer.Option("--skip-unreadable", help="Leave out images that cannot be read.")
+]
 BatchSize = Annotated[int, typer.Option("--batch-size", min=1, help="Examples a step.")]
 StepSize = Annotated[float, typer.Option("--lr", help="Step size of Adam.")]
 Hidden = Annotated[str, typer.Option("--hidden", help="Widths of the layers.")]
@@ -105,6 +121,20 @@ def settings(given: list[str] | None) -> dict[str, Any]:
             raise ConfigurationError(f"--set expects key=value, got '{pair[:80]}'")
         values[key] = value_of(text)
     return values
+
+
+def dataset_of(
+    dataset: str | None, target: str | None, size: str | None, skip_unreadable: bool
+) -> str | None:
+    """Return a dataset and how to read it as one string; None if none was named.
+
+    >>> dataset_of("table.csv", "label", None, False)
+    'table.csv#target=label'
+    """
+    if dataset is None or (target is None and size is None and not skip_unreadable):
+        return dataset
+    wanted = None if size is None else size_of(size)
+    return str(Reference(dataset, target, wanted, skip_unreadable))
 
 
 def backend_of(backend: str, kernels: str | None) -> str:

@@ -26,10 +26,14 @@ from sffa.cli.options import (
     Records,
     Seed,
     Settings,
+    Size,
+    SkipUnreadable,
     StepSize,
+    Target,
     Threads,
     Track,
     backend_of,
+    dataset_of,
     open_board,
     open_trackers,
     prepare_kernels,
@@ -96,6 +100,9 @@ def train(
     backend: Backend = "auto",
     kernels: OldBackend = None,
     data_dir: DataDir = None,
+    target: Target = None,
+    size: Size = None,
+    skip_unreadable: SkipUnreadable = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a network and write it to a file.
@@ -106,6 +113,7 @@ def train(
     asked = {"algorithm": algorithm, "lr": lr, "negatives": negatives, "schedule": schedule}
     asked |= {"hidden": widths(hidden), "seed": seed, "holdout": holdout}
     asked |= {"backend": backend_of(backend, kernels), "network": settings(given)}
+    dataset = dataset_of(dataset, target, size, skip_unreadable)
     sizes = {"dataset": dataset, "epochs": epochs, "batch_size": batch_size}
     if resume is None:
         training = Training.begun(asked, sizes, data_dir, device)
@@ -189,6 +197,7 @@ class Training(Callback):
                 f"nothing to do: {done} epochs are done already; raise --epochs"
             )
         probe_writable(out)
+        probe_writable(kept)
         self.out = out
         console = Console(stderr=True)
         if is_network(self.config.algorithm) and self.config.backend != "torch":

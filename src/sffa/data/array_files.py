@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from sffa.data import idx, npy
 from sffa.data.arrays import from_arrays
 from sffa.data.dataset import Array, Dataset
@@ -36,6 +38,25 @@ def from_npz(path: PathLike, *, name: str | None = None) -> Dataset:
         class_names=None if classes is None else [str(label) for label in classes.ravel()],
         name=name or where.stem,
     )
+
+
+def from_npy(path: PathLike, target: str, *, name: str | None = None) -> Dataset:
+    """Read an .npy file, mapped into memory; ``target`` is where its labels are.
+
+    That is the number of a column, counted from the end if negative, or another .npy file, named
+    from the folder of the first.
+    """
+    where = Path(path)
+    x = npy.read_npy(where)
+    if target.lstrip("-").isdecimal():
+        place = int(target)
+        if x.ndim != 2 or not -x.shape[1] <= place < x.shape[1] or x.shape[1] < 2:
+            raise DataError(f"{where}: no column {place} of labels in the shape {x.shape}")
+        y = x[:, place]
+        x = np.delete(x, place, axis=1)
+    else:
+        y = npy.read_npy(where.parent / target)
+    return from_arrays(x, y, name=name or where.stem)
 
 
 def from_idx(

@@ -15,7 +15,7 @@ from PIL import Image, UnidentifiedImageError
 from sffa.data.arrays import from_arrays
 from sffa.data.dataset import Array, Dataset
 from sffa.data.limits import check_size
-from sffa.errors import DataError, SFFAError
+from sffa.errors import DataError, SFFAError, SFFAWarning
 from sffa.files import reading
 
 _SUFFIXES = frozenset(
@@ -28,11 +28,19 @@ _WIDE_GRAY = frozenset(("I", "I;16", "I;16B", "I;16L"))
 _GRAY = frozenset(("1", "L", "LA")) | _WIDE_GRAY
 
 
-def from_folder(path: str | os.PathLike[str], *, name: str | None = None) -> Dataset:
+def from_folder(
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    size: tuple[int, int] | None = None,
+    skip_unreadable: bool = False,
+) -> Dataset:
     """Read a folder of images per class, alone or below ``train/`` and ``test/``.
 
-    Grayscale if all images are, otherwise RGB; all must have the same size. Images that unpack
-    to far more than their files hold (`sffa.data.limits.allowance`) are refused undecoded.
+    Grayscale if all images are, otherwise RGB; all must have the same size, unless they are
+    brought to one: ``size`` (width, height). Images that unpack to far more than their files hold
+    (`sffa.data.limits.allowance`) are refused undecoded. ``skip_unreadable`` leaves out those that
+    cannot be read, with a warning.
     """
     where = Path(path)
     folders = {child.name for child in listed(where) if child.is_dir()}
@@ -40,9 +48,11 @@ def from_folder(path: str | os.PathLike[str], *, name: str | None = None) -> Dat
         train, test = _image_paths(where / "train"), _image_paths(where / "test")
     else:
         train, test = _image_paths(where), []
+    if skip_unreadable:
+        train, test = _readable(train), _readable(test)
     if len({label for label, _ in train}) < 2:
         raise DataError(f"{where}: images of one class only; at least two classes are needed")
-    pixels = read_images([image for _, image in train + test])
+    pixels = read_images([image for _, image in train + test], size=size)
     labels = [label for label, _ in train + test]
     cut = len(train)
     shown, answers = (pixels[cut:], labels[cut:]) if test else (None, None)
@@ -70,6 +80,26 @@ def _image_paths(folder: Path) -> list[tuple[str, Path]]:
         if not images:
             raise DataError(f"{directory}: an empty folder, no images in it")
         found += [(directory.name, image) for image in images]
+    return found
+
+
+def _readable(images: list[tuple[str, Path]]) -> list[tuple[str, Path]]:
+    """Return the images that can be decoded, and warn of the others."""
+    found, unreadable = [], []
+    for label, path in images:
+        try:
+            with _opened(path) as image:
+                image.load()
+            found.append((label, path))
+        except DataError as error:
+            unreadable.append(str(error))
+    if unreadable:
+        warnings.warn(
+            f"{len(unreadable)} of {len(images)} images cannot be read and are left out, the "
+            f"first: {unreadable[0]}",
+            SFFAWarning,
+            stacklevel=3,
+        )
     return found
 
 
@@ -108,21 +138,24 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def read_images(paths: Sequence[Path], *, gray: bool | None = None) -> Array:
+def read_images(
+    paths: Sequence[Path], *, gray: bool | None = None, size: tuple[int, int] | None = None
+) -> Array:
     """Read images of one size as uint8, (N, H, W) if all are grayscale, else (N, H, W, 3).
 
-    ``gray`` converts them to the one or the other.
+    ``gray`` converts them to the one or the other, ``size`` (width, height) brings them to one.
     """
     if not paths:
         raise DataError("no images to read")
-    (width, height), all_gray, stored = _in_common(paths)
+    (width, height), all_gray, stored = _in_common(paths, size)
     gray = all_gray if gray is None else gray
     shape = (len(paths), height, width, *(() if gray else (3,)))
     check_size(int(np.prod(shape, dtype=object)), stored, f"{paths[0].parent} and the like")
     pixels = np.empty(shape, np.uint8)
     for position, path in enumerate(paths):
         with _opened(path) as image:
-            pixels[position] = np.asarray(_narrow(image).convert("L" if gray else "RGB"))
+            plain = _narrow(image).convert("L" if gray else "RGB")
+            pixels[position] = plain if size is None else plain.resize(size)
     return pixels
 
 
@@ -135,17 +168,23 @@ def _narrow(image: Image.Image) -> Image.Image:
     return Image.fromarray(narrow.astype(np.uint8))
 
 
-def _in_common(paths: Sequence[Path]) -> tuple[tuple[int, int], bool, int]:
-    """Return the (width, height) all images share, whether all are gray, and their files' bytes."""
-    size: tuple[int, int] | None = None
+def _in_common(
+    paths: Sequence[Path], wanted: tuple[int, int] | None
+) -> tuple[tuple[int, int], bool, int]:
+    """Return the (width, height) all images share, whether all are gray, and their files' bytes.
+
+    Images that are brought to a ``wanted`` size may have any.
+    """
+    size = wanted
     gray, stored = True, 0
     for path in paths:
         with _opened(path) as image:
             size = size or image.size
-            if image.size != size:
+            if image.size != size and wanted is None:
                 raise DataError(
                     f"{path}: {image.width}x{image.height} pixels, but {paths[0]} has "
-                    f"{size[0]}x{size[1]}; all images must have the same size"
+                    f"{size[0]}x{size[1]}; all images must have the same size: give one with "
+                    "--size, or size="
                 )
             gray = gray and image.mode in _GRAY
         stored += path.stat().st_size
