@@ -187,9 +187,9 @@ def test_a_test_class_that_is_never_trained_is_refused(tmp_path: Path):
 def test_paths_that_lead_nowhere_are_refused(tmp_path: Path):
     with pytest.raises(DataError, match="no such file or folder"):
         load(tmp_path / "gone")
-    (tmp_path / "table.csv").write_text("1,2")
+    (tmp_path / "table.doc").write_text("1,2")
     with pytest.raises(DataError, match=r"expected an .npz file"):
-        load(tmp_path / "table.csv")
+        load(tmp_path / "table.doc")
 
 
 def test_image_files_are_one_file_or_all_in_and_below_a_folder(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 import sffa
 from sffa.cli.export import export as export_command
-from sffa.core.storage import save
 from sffa.data import load as load_data
-from sffa.errors import ConfigurationError, DownloadError, ModelFileError
+from sffa.errors import ConfigurationError, DataError, DownloadError, ModelFileError
 from sffa.integrations.export_modules import plain, program
 
 pytest.importorskip("onnxscript", reason="the extra onnx is not installed")
@@ -104,7 +108,7 @@ def test_torch_export_leaves_the_batch_free() -> None:
 
 def test_metadata_name_the_classes_and_nothing_of_the_machine(tmp_path: Path) -> None:
     names = [f"name {label}" for label in range(8)]
-    save(tmp_path / "m.safetensors", make(), notes={"class_names": names})
+    make().save(tmp_path / "m.safetensors", notes={"class_names": names})
     export_command(tmp_path / "m.safetensors", tmp_path / "m.onnx")
     facts = runtime.InferenceSession(tmp_path / "m.onnx").get_modelmeta().custom_metadata_map
     assert json.loads(facts["classes"]) == [3, 0, 7]
@@ -138,6 +142,109 @@ def test_files_of_others_and_other_endings_are_refused(tmp_path: Path) -> None:
         export_command(tmp_path / "none.safetensors", tmp_path / "m.onnx")
     with pytest.raises(ConfigurationError, match=r"must end in \.onnx"):
         export_command(tmp_path / "other.safetensors", tmp_path / "m.pt")
+
+
+SCALERS: dict[str, Any] = {
+    "alone": [],
+    "standard": [StandardScaler()],
+    "standard without mean": [StandardScaler(with_mean=False)],
+    "min and max, cut": [MinMaxScaler(clip=True)],
+    "robust, then largest": [RobustScaler(), "passthrough", MaxAbsScaler()],
+}
+
+
+def table(rows: int, outliers: bool) -> tuple[Any, Any]:
+    """Return examples of four classes, some of them far out."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 4, rows)
+    x = np.random.default_rng(4).normal(size=(4, 6))[y] * 2 + rng.normal(size=(rows, 6))
+    if outliers:
+        far = rng.random(x.shape) < 0.1
+        x = np.where(far, x * 10.0 ** rng.integers(1, 9, x.shape), x)
+    return x.astype(np.float32), y
+
+
+def fitted(steps: Sequence[Any], labels: Any, **options: Any) -> Any:
+    x, y = table(400, outliers=False)
+    chosen = {"hidden": (60, 60), "epochs": 5, "network": {"k": 5}, "random_state": 0, **options}
+    return make_pipeline(*steps, sffa.SFFAClassifier(**chosen)).fit(x, np.asarray(labels)[y])
+
+
+def labels_of(model: Any, x: Any) -> Any:
+    """Return what the module that is exported says of examples, by the classifier's names."""
+    classes = model[-1].classes_ if hasattr(model, "steps") else model.classes_
+    return classes[plain(model)(torch.from_numpy(x))[1].numpy()]
+
+
+@pytest.mark.parametrize("steps", SCALERS)
+def test_the_module_of_a_pipeline_agrees_on_rows_with_outliers(steps: str) -> None:
+    pipeline = fitted(SCALERS[steps], ["pear", "apple", "fig", "date"])
+    x, _ = table(1000, outliers=True)
+    assert (labels_of(pipeline, x) == pipeline.predict(x)).all()
+
+
+def test_classes_met_later_stand_where_the_classifier_has_them() -> None:
+    x, y = table(400, outliers=False)
+    classifier = sffa.SFFAClassifier(
+        hidden=(60,), epochs=2, network={"k": 5}, standardise=False, random_state=0
+    )
+    names = np.array(["d", "c", "b", "a"])[y]
+    for part in (y < 2, y >= 2):
+        classifier.partial_fit(x[part], names[part])
+    assert (labels_of(classifier, x) == classifier.predict(x)).all()
+
+
+def test_the_graph_of_a_pipeline_with_string_classes_equals_predict(tmp_path: Path) -> None:
+    pipeline = fitted([SimpleImputer(), StandardScaler()], ["pear", "apple", "fig", "date"])
+    onnx.export(pipeline, tmp_path / "m.onnx")
+    runner = onnx.Runner(tmp_path / "m.onnx")
+    assert runner.classes == ["apple", "date", "fig", "pear"]
+    x, _ = table(10_000, outliers=True)
+    assert (runner.predict(x) == pipeline.predict(x)).all()
+    x[::3, 1] = np.nan  # imputed
+    assert (runner.predict(x[:300]) == pipeline.predict(x[:300])).all()
+    x[4, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        pipeline.predict(x[:9])
+    with pytest.raises(DataError, match="example 4 has a value that is not finite"):
+        runner.predict(x[:9])
+    with pytest.raises(DataError, match=r"expected examples \(batch, 6\)"):
+        runner.predict(np.ones((2, 5)))
+    scores, labels = run(tmp_path / "m.onnx", x[:9])
+    assert np.isnan(scores).all(axis=1).tolist() == [row == 4 for row in range(9)]
+    assert (labels == "").tolist() == [row == 4 for row in range(9)]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused_and_marked_in_the_graph(value: Any, tmp_path: Path) -> None:
+    classifier = fitted([], [7, 3, 5, 4])[-1]
+    x, _ = table(500, outliers=True)
+    x[3, 2] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        classifier.predict(x)
+    for model in (classifier, classifier.network_):
+        scores, labels = plain(model)(torch.from_numpy(x[:5]))
+        assert scores.isnan().all(dim=1).tolist() == [False, False, False, True, False]
+        assert (labels == -1).tolist() == [False, False, False, True, False]
+    if np.isnan(value):
+        onnx.export(classifier, tmp_path / "m.onnx")
+        runner = onnx.Runner(tmp_path / "m.onnx")
+        with pytest.raises(DataError, match="example 3 has a value that is not finite"):
+            runner.predict(x)
+        x = np.delete(x, 3, axis=0)
+        assert (runner.predict(x) == classifier.predict(x)).all()
+
+
+def test_what_cannot_be_exported_is_named(tmp_path: Path) -> None:
+    pipeline = fitted([PCA(3)], [0, 1, 2, 3])
+    with pytest.raises(ConfigurationError, match=r"the step PCA .* cannot be exported"):
+        onnx.export(pipeline, tmp_path / "m.onnx")
+    for model in (sffa.SFFAClassifier(), PCA(), make_pipeline(StandardScaler())):
+        with pytest.raises(ConfigurationError, match="expected a network, or a fitted"):
+            onnx.export(model, tmp_path / "m.onnx")
+    (tmp_path / "m.onnx").write_bytes(b"no graph")
+    with pytest.raises(ModelFileError, match="no graph that sffa wrote"):
+        onnx.Runner(tmp_path / "m.onnx")
 
 
 @pytest.mark.slow

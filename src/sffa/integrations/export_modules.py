@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sffa.core import Backprop, Learner, Network
 from sffa.core.layers import Layer
 from sffa.errors import ConfigurationError, ModelFileError
+from sffa.integrations.validation import within_reach
 from sffa.kernels.winners import TINY
 
 _NEVER = -1e30
@@ -41,8 +46,14 @@ class LabelScan(nn.Module):
         for layer in self.layers:
             score, latent = layer(x, latent)
             scores.append(score)
-        mean = torch.stack(scores).mean(dim=0)
-        return mean, self.classes[mean.argmax(dim=1)]
+        return _judged(x, torch.stack(scores).mean(dim=0), self.classes)
+
+
+def _judged(x: Tensor, scores: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+    """Return scores and the best class; of an example that is not finite, NaN and class -1."""
+    finite = (x.abs() < torch.inf).all(dim=1)
+    best = classes[scores.argmax(dim=1)]
+    return torch.where(finite[:, None], scores, torch.nan), torch.where(finite, best, -1)
 
 
 def exact_sigmoid(drive: Tensor) -> Tensor:
@@ -158,21 +169,148 @@ class Perceptron(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits (batch, classes) and the best class (batch,)."""
         logits = self.head(self.body(x * self.factor + self.offset))
-        return logits, self.classes[logits.argmax(dim=1)]
+        return _judged(x, logits, self.classes)
 
 
-def plain(learner: Learner) -> nn.Module:
-    """Return what a learner computes as a module of torch alone, on the CPU, ready to export."""
-    assert isinstance(learner, Network | Backprop)
-    module = LabelScan(learner) if isinstance(learner, Network) else Perceptron(learner)
+class Classifier(nn.Module):
+    """A classifier for scikit-learn, with the scaling before it and what it cuts of outliers.
+
+    (batch, features) to scores in the order of its ``classes_``, and the place of the best in it.
+    """
+
+    low: Tensor | None
+    high: Tensor | None
+    columns: Tensor
+
+    def __init__(self, classifier: Any, steps: Sequence[nn.Module] = ()) -> None:
+        super().__init__()
+        self.steps = nn.ModuleList(steps)
+        self.scan = plain(classifier.network_)
+        self.register_buffer("columns", torch.as_tensor(classifier._columns))
+        low, high = None, None
+        if classifier.standardise:
+            far = np.full((1, classifier.network_.inputs), np.inf)
+            scale = classifier.mean_, classifier.scale_
+            low, high = (torch.from_numpy(within_reach(x, *scale)) for x in (-far, far))
+        self.register_buffer("low", low)
+        self.register_buffer("high", high)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Scale, cut and scan; scaling is in double precision, as in scikit-learn."""
+        given = x
+        for step in self.steps:
+            given = step(given.double())
+        given = given.float()
+        cut = given
+        if self.low is not None and self.high is not None:
+            cut = torch.minimum(torch.maximum(given, self.low), self.high)
+        scores, _ = self.scan(cut)
+        return _judged(given, scores[:, self.columns], torch.arange(len(self.columns)))
+
+
+class Affine(nn.Module):
+    """x · factor + offset, cut to ``limits``: what a scaler of scikit-learn does."""
+
+    factor: Tensor
+    offset: Tensor
+
+    def __init__(self, factor: Any, offset: Any, limits: tuple[float, float] | None = None) -> None:
+        super().__init__()
+        self.register_buffer("factor", torch.as_tensor(factor, dtype=torch.float64))
+        self.register_buffer("offset", torch.as_tensor(offset, dtype=torch.float64))
+        self.limits = limits
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Scale."""
+        x = x * self.factor + self.offset
+        return x if self.limits is None else x.clamp(*self.limits)
+
+
+class Impute(nn.Module):
+    """NaN replaced by one value a feature."""
+
+    values: Tensor
+
+    def __init__(self, values: Any) -> None:
+        super().__init__()
+        self.register_buffer("values", torch.as_tensor(values, dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Replace."""
+        return torch.where(x.isnan(), self.values, x)
+
+
+def preprocessing(step: Any) -> nn.Module:
+    """Return a fitted step of a pipeline as a module; one that is not known here is refused."""
+    kind = type(step).__name__
+    if kind not in _STEPS:
+        raise ConfigurationError(
+            f"the step {kind} of the pipeline cannot be exported; known: {', '.join(_STEPS)}"
+        )
+    try:
+        return _STEPS[kind](step)
+    except (AttributeError, TypeError):
+        raise ConfigurationError(
+            f"the step {kind} is not fitted to numbers: fit it first"
+        ) from None
+
+
+def _scaler(centre: Any, scale: Any, features: int) -> Affine:
+    factor = np.ones(features) if scale is None else 1 / scale
+    return Affine(factor, np.zeros(features) if centre is None else -centre * factor)
+
+
+def _imputer(step: Any) -> Impute:
+    if not np.isnan(step.missing_values) or step.add_indicator or np.isnan(step.statistics_).any():
+        raise ConfigurationError("a SimpleImputer is exported if it fills NaN, and adds no column")
+    return Impute(step.statistics_)
+
+
+_STEPS: dict[str, Callable[[Any], nn.Module]] = {
+    "StandardScaler": lambda s: _scaler(
+        s.mean_ if s.with_mean else None, s.scale_, s.n_features_in_
+    ),
+    "RobustScaler": lambda s: _scaler(s.center_, s.scale_, s.n_features_in_),
+    "MaxAbsScaler": lambda s: _scaler(None, s.scale_, s.n_features_in_),
+    "MinMaxScaler": lambda s: Affine(s.scale_, s.min_, s.feature_range if s.clip else None),
+    "SimpleImputer": _imputer,
+}
+
+
+def split_pipeline(model: Any) -> tuple[Any, list[Any]]:
+    """Return the classifier and the steps before it; of a classifier alone, none."""
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
+    classifier = steps[-1]
+    if not hasattr(classifier, "network_"):
+        raise ConfigurationError(
+            f"expected a network, or a fitted SFFAClassifier or FFAClassifier, alone or at the end "
+            f"of a pipeline; got a {type(classifier).__name__}"
+        )
+    return classifier, [step for step in steps[:-1] if step not in (None, "passthrough")]
+
+
+def plain(model: Any) -> nn.Module:
+    """Return what a model computes as a module of torch alone, on the CPU, ready to export.
+
+    A model is a `Network`, a `Backprop`, a classifier for scikit-learn, or a pipeline with one.
+    """
+    module: nn.Module
+    if isinstance(model, Network):
+        module = LabelScan(model)
+    elif isinstance(model, Backprop):
+        module = Perceptron(model)
+    else:
+        classifier, steps = split_pipeline(model)
+        module = Classifier(classifier, [preprocessing(step) for step in steps])
     return module.cpu().eval().requires_grad_(False)
 
 
-def program(learner: Learner) -> torch.export.ExportedProgram:
+def program(model: Any) -> torch.export.ExportedProgram:
     """Export with `torch.export`, the batch size free."""
-    example = torch.zeros(2, learner.inputs)
+    module = plain(model)
+    example = torch.zeros(2, model.inputs if isinstance(model, Learner) else model.n_features_in_)
     batch = torch.export.Dim("batch", min=1)
-    return torch.export.export(plain(learner), (example,), dynamic_shapes=({0: batch},))
+    return torch.export.export(module, (example,), dynamic_shapes=({0: batch},))
 
 
 def require_trained(learner: Learner) -> None:
