@@ -24,6 +24,7 @@ from sffa.core.batch import (
     tensor_of,
     whole_numbers,
 )
+from sffa.core.batches import Batches
 from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
@@ -190,8 +191,8 @@ class Trainer:
 
     def fit(
         self,
-        x: Tensor | Array,
-        y: Tensor | Array,
+        x: Tensor | Array | Iterable[Any],
+        y: Tensor | Array | None = None,
         epochs: int = 1,
         batch_size: int = 512,
         *,
@@ -207,15 +208,15 @@ class Trainer:
         trainer has ``standardise=False``. ``done`` epochs (of the layer at hand, if greedy) were
         had before; ``watch`` names pairs of examples and labels whose accuracy is taken after
         each epoch. ``on_epoch`` and ``on_batch`` are old forms of ``callbacks``.
+
+        Without ``y``, ``x`` is an iterable of batches (x, y), such as a DataLoader of torch, which
+        decides about their size and order; it is gone through once before, to meet the classes.
         """
         if batch_size < 1 or epochs < 0:
             raise ConfigurationError(
                 f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
             )
-        batch_size = min(batch_size, LARGEST_BATCH)
-        examples = _Arrays(*self._batch(x, y))
-        check_finite(examples.x)
-        self._prepare(examples)
+        examples, batch_size, order = self._examples(x, y, min(batch_size, LARGEST_BATCH))
         listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]
         layers = self._layers_to_train()
         steps = (epochs * len(layers) - done) * -(-len(examples) // batch_size)
@@ -227,7 +228,7 @@ class Trainer:
                     examples,
                     range(done, epochs),
                     batch_size,
-                    lambda _: self.rng.permutation(len(examples)),
+                    order,
                     watch=watch,
                     callbacks=listeners,
                     step=sum(-(-len(examples) // batch_size) for _ in history),
@@ -237,6 +238,19 @@ class Trainer:
                 return [*history, *stop.history]
             done = 0
         return history
+
+    def _examples(
+        self, x: Any, y: Any, batch_size: int
+    ) -> tuple[Examples, int, Callable[[int], Array]]:
+        """Return what an epoch goes through, examples a step, and the order of an epoch."""
+        if y is None:
+            batches = Batches(x)
+            self._prepare(_Arrays(*batches.survey()))
+            return batches, 1, batches.order
+        arrays = _Arrays(*self._batch(x, y))
+        check_finite(arrays.x)
+        self._prepare(arrays)
+        return arrays, batch_size, lambda _: self.rng.permutation(len(arrays))
 
     def run_epochs(
         self,
