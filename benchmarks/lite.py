@@ -137,7 +137,6 @@ def compare(folder: Path, python: str, batch: int) -> dict[str, Any]:
     """Return what both sides took and how far they are apart."""
     import numpy as np
 
-
     found: dict[str, Any] = {
         "predict": {
             "lite": run(python, LITE_PREDICT, folder, batch, "lite_scores"),
