@@ -124,7 +124,7 @@ def test_five_drawings_teach_a_class_and_the_digits_stay(networks):
     assert found["classes"][found["best"]] == "plus"
     assert len(session.remembered(Choice(algorithm=FIRST))["classes"]) == 11
     session.start_over(Choice(algorithm=FIRST))
-    assert session.names(FIRST) == [str(digit) for digit in range(10)]
+    assert session.names(FIRST) == tuple(str(digit) for digit in range(10))
 
 
 def test_naive_forgets_and_gaussian_remembers(networks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -106,11 +107,9 @@ def statistics_of(data: Dataset, seed: int = 0) -> Gaussian:
 
 def dreams(memory: Gaussian, count: int, number: int = 0) -> Split:
     """Draw examples from statistics, equally many of each class; ``number`` draws others."""
-    memory.batch, before = count, memory.batch
-    try:
-        batch = memory.extra_batch(Clock(number))
-    finally:
-        memory.batch = before
+    drawing = copy.copy(memory)  # several tabs may draw at once
+    drawing.batch = count
+    batch = drawing.extra_batch(Clock(number))
     assert batch is not None
     order = torch.argsort(batch.y, stable=True)
     return Split(batch.x[order].reshape(-1, SIDE, SIDE).numpy(), batch.y[order].numpy())

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,14 @@ class Progressing(Callback):
         self.job.progress = min(self.batches / max(progress.steps * self.runs, 1), 1.0)
 
 
+class Known(NamedTuple):
+    """A network as a tab has it, the statistics beside it, and the names of its classes."""
+
+    network: Network
+    memory: Gaussian
+    names: tuple[str, ...]
+
+
 class Session:
     """One tab: the networks as it taught them, and what it is learning."""
 
@@ -106,8 +114,7 @@ class Session:
         self.job = Job("", done=True)
         self._networks, self._stopping = networks, stopping
         self._material = networks.material
-        self._taught: dict[str, tuple[Network, Gaussian]] = {}
-        self._names: dict[str, list[str]] = {}
+        self._taught: dict[str, Known] = {}
         self._starting = threading.Lock()
 
     def about(self) -> dict[str, Any]:
@@ -139,23 +146,22 @@ class Session:
     def read(self, question: Question) -> dict[str, Any]:
         """Return what the network makes of a drawing."""
         picture = pooled(pixels_of(question.pixels)[None], FINE)
-        network, _ = self._known(question.algorithm)
-        found = reading(network, picture, question.look)
-        return {**found, "classes": self.names(question.algorithm)}
+        known = self._known(question.algorithm)
+        return {**reading(known.network, picture, question.look), "classes": known.names}
 
     def network(self, choice: Choice) -> dict[str, Any]:
         """Return what is known of a network, trained now if it has to be."""
         about = self._networks.get(choice.algorithm, self._stopping).about()
         return {**about, "classes": self.names(choice.algorithm)}
 
-    def names(self, algorithm: str) -> list[str]:
-        """Return the names of the classes that a network knows."""
-        return [*self._material.data.class_names, *self._names.get(algorithm, [])]
+    def names(self, algorithm: str) -> tuple[str, ...]:
+        """Return the names of the classes that a network knows, trained or not."""
+        taught = self._taught.get(algorithm)
+        return self._material.data.class_names if taught is None else taught.names
 
     def remembered(self, choice: Choice) -> dict[str, Any]:
         """Return the means that are kept of each class, and pictures drawn from what is kept."""
-        _, memory = self._known(choice.algorithm)
-        names = self.names(choice.algorithm)
+        _, memory, names = self._known(choice.algorithm)
         means = memory.means()
         drawn = dreams(memory, SHOWN * len(names))
         return {
@@ -184,14 +190,13 @@ class Session:
         self._start("teach", lambda job: self._teach(job, lesson.algorithm, name, drawings))
 
     def _teach(self, job: Job, algorithm: str, name: str, drawings: NDArray[np.uint8]) -> None:
-        network, memory = self._known(algorithm)
-        data, label = self._material.data, len(self.names(algorithm))
-        before = accuracy_of(network, data)
+        known = self._known(algorithm)
+        data, label = self._material.data, len(known.names)
+        before = accuracy_of(known.network, data)
         looking = [Progressing(job), self._stopping]
-        taught = teach(network, memory, drawings, label, callbacks=looking)
-        self._taught[algorithm] = taught
-        self._names.setdefault(algorithm, []).append(name)
-        after = accuracy_of(taught[0], data)
+        taught, memory = teach(known.network, known.memory, drawings, label, callbacks=looking)
+        self._taught[algorithm] = Known(taught, memory, (*known.names, name))
+        after = accuracy_of(taught, data)
         job.result = {"name": name, "class": label, "before": before, "after": after}
 
     def learn_in_parts(self, choice: Choice) -> None:
@@ -212,14 +217,14 @@ class Session:
         with self._starting:
             self._refuse_if_busy()
             self._taught.clear()
-            self._names.clear()
             self.job = Job("", done=True)
 
-    def _known(self, algorithm: str) -> tuple[Network, Gaussian]:
+    def _known(self, algorithm: str) -> Known:
         taught = self._taught.get(algorithm)
         if taught is not None:
             return taught
-        return self._networks.get(algorithm, self._stopping).network, self._material.memory
+        network = self._networks.get(algorithm, self._stopping).network
+        return Known(network, self._material.memory, self._material.data.class_names)
 
     def _refuse_if_busy(self) -> None:
         if not self.job.done:
