@@ -199,12 +199,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lite-python", default=sys.executable)
     parser.add_argument("--only", choices=NETWORKS, default="sffa")
+    parser.add_argument("--width", type=int, default=1400, help="of both layers, side by side")
     parser.add_argument("--part", choices=("side by side", *DTYPES), default="side by side")
     parser.add_argument("--out", type=Path, default=Path("results/lite.json"))
     told = parser.parse_args()
     options = NETWORKS[told.only]
     if told.part == "side by side":
-        setting = {"hidden": (1400, 1400), "batch": 32, "steps": 100}
+        setting = {"hidden": (told.width, told.width), "batch": 32, "steps": 100}
         with tempfile.TemporaryDirectory() as folder:
             prepare(Path(folder), *setting.values(), **options)
             outcome = compare(Path(folder), told.lite_python, 32)
@@ -212,7 +213,8 @@ def main() -> None:
         setting = {"hidden": (400, 400), "batch": 32, "steps": 500}
         outcome = apart(*setting.values(), told.part, **options)
     found = json.loads(told.out.read_text()) if told.out.exists() else {}
-    found.setdefault(told.only, {})[told.part] = {"threads": 1, **setting, **outcome}
+    part = f"{told.part}, {told.width}" if told.part == "side by side" else told.part
+    found.setdefault(told.only, {})[part] = {"threads": 1, **setting, **outcome}
     told.out.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(outcome, indent=1))
 

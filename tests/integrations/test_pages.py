@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 PAGES = Path(__file__).parents[2] / "docs"
-NEEDS = {"integrations/onnx": ["onnx", "onnxruntime"], "integrations/avalanche": ["avalanche"]}
+NEEDS = {
+    "integrations/onnx": ["onnx", "onnxruntime"],
+    "integrations/avalanche": ["avalanche"],
+    "integrations/river": ["river"],
+}
 
 
 @pytest.mark.parametrize(
@@ -20,7 +24,9 @@ NEEDS = {"integrations/onnx": ["onnx", "onnxruntime"], "integrations/avalanche":
         "architecture",
         "integrations/sklearn",
         "integrations/onnx",
+        "integrations/river",
         "integrations/avalanche",
+        "lite",
     ],
 )
 @pytest.mark.filterwarnings("default")

@@ -102,10 +102,11 @@ def _mask(own: Array, shape: tuple[int, ...]) -> Array:
 
 def _winners(halves: Array, k: int, activation: str) -> Array:
     """Return the activity of the k largest drives of each half, and 0 for the others (k-WTA)."""
-    place = np.argpartition(halves, -k, axis=-1)[..., -k:]
     active = np.zeros_like(halves)
-    won = np.take_along_axis(halves, place, axis=-1)
-    np.put_along_axis(active, place, _activation(won, activation), axis=-1)
+    for drive, kept in zip(halves, active, strict=True):  # by example: places take memory
+        place = np.argpartition(drive, -k, axis=-1)[..., -k:]
+        won = np.take_along_axis(drive, place, axis=-1)
+        np.put_along_axis(kept, place, _activation(won, activation), axis=-1)
     return active
 
 

@@ -17,7 +17,7 @@ from sffa.lite.formulas import Answer, Array, Layer
 from sffa.lite.optimizer import Adam
 from sffa.seeds import generator
 
-BLOCK = 64  # examples looked at together: memory is batch × classes × width
+BLOCK = 16  # examples looked at together: memory is batch × classes × width
 NEGATIVES = ("all", "uniform", "hard")
 
 
@@ -199,6 +199,7 @@ class Network:
         for layer in self.layers:
             drive = formulas.drives(layer, x, self.codes, candidates, below)
             given = formulas.answer(self.config, layer, drive, candidates)
+            del drive
             yield layer, below, given
             below = given.latent
 
