@@ -1,7 +1,8 @@
 """How well the playground learns a sign from five drawings: drawn by mouse, in Chromium.
 
-Each try opens the page anew, teaches one sign with five drawings that are never twice the same,
-and draws it a sixth time. Before that, each digit is drawn once.
+Each try loads the page anew, teaches one sign with five drawings that are never twice the same,
+and draws it a sixth time. Where the tab's session goes on, signs taught before are still known.
+Before all that, each digit is drawn once.
 
 python benchmarks/playground.py --out results/playground.json
 """
