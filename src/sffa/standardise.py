@@ -78,12 +78,57 @@ def feature_moments(table: Array, *, rounding: float = 0.0) -> tuple[Array, Arra
     """
     mean = table.mean(axis=0, dtype=np.float64)
     std = table.std(axis=0, dtype=np.float64)
+    return mean, _positive(std, mean, rounding)
+
+
+def _positive(std: Array, mean: Array, rounding: float) -> Array:
+    """Return deviations with 1 in place of those that are no more than rounding."""
     least = np.maximum(rounding * np.abs(mean), _SMALLEST) if rounding else 0.0
-    return mean, np.where(std > least, std, 1.0)
+    return np.where(std > least, std, 1.0)
 
 
-class RunningScale:
-    """Mean and deviation of all examples met so far, merged part by part in float64.
+class RunningMoments:
+    """Mean and deviation of each feature over all examples so far, which portions add to.
+
+    Portions are joined by their moments (Chan 1979), so that the order of examples, and how they
+    were cut into portions, only shows in the rounding.
+
+    >>> seen = RunningMoments()
+    >>> for portion in ([[1.0, 5.0]], [[3.0, 5.0]]):
+    ...     seen.update(np.array(portion))
+    >>> seen.mean.tolist(), seen.std.tolist()
+    ([2.0, 5.0], [1.0, 1.0])
+    """
+
+    def __init__(self) -> None:
+        self.count = 0.0
+        self.mean: Array = np.zeros(0)
+        self.squares: Array = np.zeros(0)  # weighted sum of squared distances from the mean
+
+    def update(self, table: Array, weight: Array | None = None) -> None:
+        """Take in examples (N, D), each with its weight (N,) or 1."""
+        each = np.ones(len(table)) if weight is None else weight
+        total = float(each.sum())
+        if not total > 0:
+            return
+        mean = each @ table.astype(np.float64, copy=False) / total
+        squares = each @ np.square(table - mean)
+        if not self.count:
+            self.count, self.mean, self.squares = total, mean, squares
+            return
+        share, apart = total / (self.count + total), mean - self.mean
+        self.squares = self.squares + squares + self.count * share * np.square(apart)
+        self.mean = self.mean + share * apart
+        self.count += total
+
+    @property
+    def std(self) -> Array:
+        """The deviation of each feature; that of a constant one is 1."""
+        return _positive(np.sqrt(self.squares / self.count), self.mean, ROUNDING)
+
+
+class RunningScale(RunningMoments):
+    """Mean and deviation of all examples met so far, of each feature or of all pixels together.
 
     Whether features have scales of their own is decided by the first examples.
 
@@ -94,30 +139,14 @@ class RunningScale:
     0.75
     """
 
-    def __init__(self) -> None:
-        self.count = 0.0
-        self.mean: Array = np.zeros(0)
-        self.squares: Array = np.zeros(0)
-
     def add(self, x: Array) -> None:
         """Take examples (N, ...) into account."""
         flat = x.reshape(len(x), -1) / (255.0 if x.dtype == np.uint8 else 1.0)
         per_feature = is_table(x) if not self.count else len(self.mean) > 1
-        table = flat.astype(np.float64).reshape(-1, flat.shape[1] if per_feature else 1)
-        count = float(len(table))
-        mean = table.mean(axis=0)
-        squares = ((table - mean) ** 2).sum(axis=0)
-        if self.count:
-            apart, total = mean - self.mean, self.count + count
-            squares += self.squares + apart**2 * self.count * count / total
-            mean = self.mean + apart * count / total
-        self.count, self.mean, self.squares = self.count + count, mean, squares
+        self.update(flat.reshape(-1, flat.shape[1] if per_feature else 1))
 
     def values(self) -> tuple[Any, Any]:
         """Return mean and deviation, of each feature or of all; that of a constant one is 1."""
-        std = np.sqrt(self.squares / self.count)
-        least = np.maximum(ROUNDING * np.abs(self.mean), _SMALLEST)
-        std = np.where(std > least, std, 1.0)
         if len(self.mean) == 1:
-            return float(self.mean[0]), float(std[0])
-        return self.mean.astype(np.float32), std.astype(np.float32)
+            return float(self.mean[0]), float(self.std[0])
+        return self.mean.astype(np.float32), self.std.astype(np.float32)

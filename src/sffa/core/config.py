@@ -122,8 +122,10 @@ class NetworkConfig(Strict):
     scale: float | Literal["mean"] = Field(
         default=0.01, description="of the ffa energy: a number on the sum, or mean: 1/width"
     )
-    ranking: Literal["energy", "probability"] = Field(
-        default="energy", description="what ffa scores candidates by"
+    ranking: Literal["energy", "probability", "odds"] = Field(
+        default="energy",
+        description="what candidates are scored by: the goodness, its probability (ffa), or its "
+        "log-odds, as contrast has them",
     )
     norm: Literal["unit", "literal", "rms"] = Field(
         default="unit", description="between layers: by the norm, its square, or to unit power"

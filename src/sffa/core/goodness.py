@@ -22,15 +22,20 @@ class SymmetricGoodness:
 
     epsilon: float
     clamp: float
+    ranking: str = "energy"
 
     def score(self, energies: Energies) -> Tensor:
-        """Return the goodness that candidates are ranked by; not clamped, so that none tie."""
+        """Return what candidates are ranked by: the goodness, not clamped, or its log-odds."""
+        if self.ranking == "odds":
+            return self.log_odds(energies)
         positive, negative = energies
         return (positive + self.epsilon) / (positive + negative + 2 * self.epsilon)
 
     def probability(self, energies: Energies) -> Tensor:
         """Return the goodness clamped away from 0 and 1."""
-        return self.score(energies).clamp(self.clamp, 1 - self.clamp)
+        positive, negative = energies
+        share = (positive + self.epsilon) / (positive + negative + 2 * self.epsilon)
+        return share.clamp(self.clamp, 1 - self.clamp)
 
     def log_odds(self, energies: Energies) -> Tensor:
         """Return log(p / (1 − p)) of the goodness that is not clamped: log E₊ − log E₋."""
@@ -59,7 +64,9 @@ class ThresholdGoodness:
     ranking: str = "energy"
 
     def score(self, energies: Energies) -> Tensor:
-        """Return what candidates are ranked by: the scaled energy, or the probability."""
+        """Return what candidates are ranked by: the scaled energy, probability or log-odds."""
+        if self.ranking == "odds":
+            return self.log_odds(energies)
         return energies[0] * self.scale if self.ranking == "energy" else self.probability(energies)
 
     def probability(self, energies: Energies) -> Tensor:

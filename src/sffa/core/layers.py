@@ -96,7 +96,7 @@ class SymmetricLayer(Layer):
     def __init__(self, config: NetworkConfig, width: int, previous: int, code: int, number: int):
         super().__init__(config, width, previous, code, number)
         self.rule = Rule(config.k, config.activation or "sigmoid", config.norm)
-        self.goodness = SymmetricGoodness(config.epsilon, config.clamp)
+        self.goodness = SymmetricGoodness(config.epsilon, config.clamp, config.ranking)
 
     def respond(
         self,

@@ -108,7 +108,7 @@ class _Symmetric(_FrozenLayer):
     def __init__(self, network: Network, layer: Layer) -> None:
         super().__init__(network, layer)
         self.k = network.config.k
-        self.epsilon = network.config.epsilon
+        self.score = layer.goodness.score
         if self.allowed is not None:
             self.register_buffer("silence", torch.where(self.allowed, 0.0, _NEVER))
 
@@ -125,9 +125,8 @@ class _Symmetric(_FrozenLayer):
             energy = active.square().sum(dim=-1, keepdim=True)
             normal = self.normal(active, energy, half)
             latents.append(torch.zeros_like(part).scatter(-1, index, normal))
-            energies.append(energy.squeeze(-1) + self.epsilon)
-        goodness = energies[0] / (energies[0] + energies[1])
-        return goodness, torch.cat(latents, dim=-1)
+            energies.append(energy.squeeze(-1))
+        return self.score((energies[0], energies[1])), torch.cat(latents, dim=-1)
 
 
 class _Threshold(_FrozenLayer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from sffa.continual.strategies.episodes import EpisodicMemory
+from sffa.continual.strategies.episodes import EpisodePolicy, EpisodicMemory
 from sffa.continual.strategies.gem import gram_matrix
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock, join
@@ -20,13 +20,21 @@ class AGEM(EpisodicMemory):
     patterns
         Examples kept of each experience.
     sample
-        Stored examples drawn in each step, the same number of each experience.
+        Stored examples drawn in each step, the same number of each experience, or class.
+    policy
+        As in `GEM`.
     """
 
     def __init__(
-        self, patterns: int = 100, sample: int = 100, *, seed: int = 0, batch_size: int = 512
+        self,
+        patterns: int = 100,
+        sample: int = 100,
+        policy: EpisodePolicy = "experience",
+        *,
+        seed: int = 0,
+        batch_size: int = 512,
     ) -> None:
-        super().__init__(patterns, seed=seed, batch_size=batch_size)
+        super().__init__(patterns, policy, seed=seed, batch_size=batch_size)
         if sample < 1:
             raise ConfigurationError(f"a-gem.sample must be 1 or more, got {sample}")
         self.sample = sample

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,24 +17,49 @@ from sffa.continual.strategies.restored import (
 )
 from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
-from sffa.core.batch import Batch, Clock
+from sffa.core.batch import Batch, Clock, join
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError, ModelFileError
+from sffa.errors import ConfigurationError, ModelFileError, nearest
+
+EpisodePolicy = Literal["experience", "class"]
+EPISODE_POLICIES: tuple[EpisodePolicy, ...] = get_args(EpisodePolicy)
 
 
 class EpisodicMemory(Strategy):
-    """Keep ``patterns`` random examples of each experience: memory grows by that many at a time."""
+    """Keep ``patterns`` random examples of each episode: an experience, or a class.
+
+    Episodes by ``"experience"`` grow in number with the experiences. Those by ``"class"`` do not
+    grow with a stream of many small ones; a class that comes back takes part in the draw again.
+    """
 
     transient = frozenset({"_rows"})
 
-    def __init__(self, patterns: int, *, seed: int = 0, batch_size: int = 512) -> None:
+    def __init__(
+        self,
+        patterns: int,
+        policy: EpisodePolicy = "experience",
+        *,
+        seed: int = 0,
+        batch_size: int = 512,
+    ) -> None:
         super().__init__(seed, batch_size)
         if patterns < 0:
             raise ConfigurationError(
-                f"an episodic memory keeps 0 or more examples of an experience, got {patterns}"
+                f"an episodic memory keeps 0 or more examples of an episode, got {patterns}"
+            )
+        if policy not in EPISODE_POLICIES:
+            raise ConfigurationError(
+                f"unknown policy '{policy}' of an episodic memory"
+                f"{nearest(policy, list(EPISODE_POLICIES))}; known: {', '.join(EPISODE_POLICIES)}"
             )
         self.patterns = patterns
+        self.policy: EpisodePolicy = policy
         self._rows = torch.empty(0, 0)
+
+    def before_experience(self, learner: Learner, experience: Experience) -> None:
+        """Note whose episodes are not past: those of the classes at hand."""
+        if self.policy == "class":
+            self.buffers["now"] = torch.tensor(experience.labels)
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Store examples of this experience."""
@@ -39,9 +67,14 @@ class EpisodicMemory(Strategy):
             return
         view = experience.train
         rng = generator(self.seed, "episode", experience.index)
-        chosen = rng.permutation(len(view))[: self.patterns]
-        batch = view.take(torch.from_numpy(chosen))
-        number = experience.index
+        if self.policy == "experience":
+            chosen = rng.permutation(len(view))[: self.patterns]
+            self._store(experience.index, view.take(torch.from_numpy(chosen)))
+            return
+        for label in torch.unique(view.y).tolist():
+            self._merge(label, view.take(view.y == label), rng)
+
+    def _store(self, number: int, batch: Batch) -> None:
         self.buffers[f"x.{number}"], self.buffers[f"y.{number}"] = batch.x, batch.y
         if batch.task is not None:
             self.buffers[f"task.{number}"] = torch.as_tensor(batch.task).reshape(-1)
@@ -56,12 +89,27 @@ class EpisodicMemory(Strategy):
                 task = checked(self.buffers, f"task.{n}", (1,), INTEGERS)
                 check_tasks(task, f"task.{n}", learner)
 
+    def _merge(self, number: int, batch: Batch, rng: np.random.Generator) -> None:
+        """Add examples to an episode, where a random choice from all that came stays."""
+        keys = torch.from_numpy(rng.random(len(batch.y)))
+        if f"key.{number}" in self.buffers:
+            task = self._task(number)
+            old = Batch(self.buffers[f"x.{number}"], self.buffers[f"y.{number}"], task)
+            batch = join([old, batch])
+            keys = torch.cat([self.buffers[f"key.{number}"], keys])
+        keys, places = keys.topk(min(self.patterns, len(keys)))
+        self.buffers[f"key.{number}"] = keys
+        self._store(number, Batch(batch.x[places], batch.y[places], batch.task))
+
     def past(self, clock: Clock) -> list[Batch]:
-        """Return the stored examples of each experience before this one."""
+        """Return the stored examples of each episode but the present ones."""
+        if self.policy == "class":
+            stored = [int(name[2:]) for name in self.buffers if name.startswith("y.")]
+            numbers = [number for number in stored if number not in self.buffers["now"]]
+        else:
+            numbers = [n for n in range(clock.experience) if f"x.{n}" in self.buffers]
         return [
-            Batch(self.buffers[f"x.{n}"], self.buffers[f"y.{n}"], self._task(n))
-            for n in range(clock.experience)
-            if f"x.{n}" in self.buffers
+            Batch(self.buffers[f"x.{n}"], self.buffers[f"y.{n}"], self._task(n)) for n in numbers
         ]
 
     def _task(self, number: int) -> int | None:

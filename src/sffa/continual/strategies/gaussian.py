@@ -56,7 +56,7 @@ class Gaussian(Strategy):
         direction.
     """
 
-    transient = frozenset({"_opened"})
+    transient = frozenset({"_opened", "_grouped"})
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class Gaussian(Strategy):
         self.batch = batch
         self.dtype: Stored = dtype
         self._opened: Mixture | None = None
+        self._grouped: np.ndarray[Any, Any] | None = None
 
     def extra_batch(self, clock: Clock) -> Batch | None:
         """Return pseudo-examples of all past classes, equally many of each."""
@@ -116,20 +117,19 @@ class Gaussian(Strategy):
         each = self.batch_size / max(int(self.buffers.get("new", 1)), 1)
         return min(round(each * (int(self._groups().max()) + 1)), _MOST * self.batch_size)
 
-    def _groups(self) -> Tensor:
+    def _groups(self) -> np.ndarray[Any, Any]:
         """Return the number of the past class that each part belongs to."""
-        keys = torch.stack([self.buffers[name] for name in _NAMES], dim=1)
-        groups: Tensor = torch.unique(keys, dim=0, return_inverse=True)[1]
-        return groups
+        if self._grouped is None:
+            keys = np.stack([self.buffers[name].numpy() for name in _NAMES], axis=1)
+            self._grouped = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        return self._grouped
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Fit what each class of this experience leaves; no example stays."""
         if self.batch == 0:
             return
         view = experience.train
-        if "shift" not in self.buffers:
-            self.buffers["shift"] = learner.mean.detach().cpu().clone()
-            self.buffers["scale"] = learner.std.detach().cpu().clone()
+        self._follow_scale(learner)
         original = view.original
         for place, label in enumerate(torch.unique(original).tolist()):
             batch = view.take(original == label)
@@ -137,6 +137,17 @@ class Gaussian(Strategy):
             found = fit(self._standardised(batch.x), self.parts, self.rank, rng)
             task = -1 if batch.task is None else int(torch.as_tensor(batch.task).reshape(-1)[0])
             self._keep(found, label, int(batch.y[0]), task)
+
+    def _follow_scale(self, learner: Learner) -> None:
+        """Express the mixtures in the learner's units, which may follow a stream."""
+        shift, scale = (tensor.detach().cpu() for tensor in (learner.mean, learner.std))
+        old = self.buffers.get("shift", shift), self.buffers.get("scale", scale)
+        self.buffers["shift"], self.buffers["scale"] = shift.clone(), scale.clone()
+        if "count" not in self.buffers or (old[0].equal(shift) and old[1].equal(scale)):
+            return
+        found, ratio = self._mixture(), old[1] / scale
+        mean = found.mean * ratio + (old[0] - shift) / scale
+        self._store(Mixture(found.count, mean, found.spread * ratio, found.residual * ratio))
 
     def _keep(self, found: Mixture, group: int, label: int, task: int) -> None:
         """Put a mixture in its place; merge it with what the same class left before."""
@@ -157,7 +168,7 @@ class Gaussian(Strategy):
 
     def _parts_to_draw(self, wanted: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
         """Draw the part of each pseudo-example: equally many of a class, parts by their counts."""
-        groups = self._groups().numpy()
+        groups = self._groups()
         count = self.buffers["count"].double().numpy()
         drawn = []
         classes = np.arange(groups.max() + 1)
@@ -186,7 +197,7 @@ class Gaussian(Strategy):
             elif self.dtype == "float16":
                 values = values.clamp(-_HALF, _HALF).half()
             self.buffers[name] = values
-        self._opened = None
+        self._opened = self._grouped = None
 
     def _mixture(self) -> Mixture:
         """Return the numbers as they are kept, as float32."""
@@ -225,4 +236,4 @@ class Gaussian(Strategy):
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take back what `tensors` returned."""
         super().restore(tensors)
-        self._opened = None
+        self._opened = self._grouped = None

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from torch import Tensor
 
-from sffa.continual.strategies.episodes import EpisodicMemory
+from sffa.continual.strategies.episodes import EpisodePolicy, EpisodicMemory
 from sffa.core import Clock, Learner
 from sffa.errors import ConfigurationError
 
@@ -29,15 +29,24 @@ class GEM(EpisodicMemory):
     Parameters
     ----------
     patterns
-        Examples kept of each experience, m in the paper.
+        Examples kept of each experience, or class, m in the paper.
     strength
         Least weight of each past gradient, γ in the paper.
+    policy
+        What has a gradient of its own: each past ``"experience"``, or each ``"class"`` that the
+        present one lacks, which bounds memory and time in a stream of many experiences.
     """
 
     def __init__(
-        self, patterns: int = 20, strength: float = 0.5, *, seed: int = 0, batch_size: int = 512
+        self,
+        patterns: int = 20,
+        strength: float = 0.5,
+        policy: EpisodePolicy = "experience",
+        *,
+        seed: int = 0,
+        batch_size: int = 512,
     ) -> None:
-        super().__init__(patterns, seed=seed, batch_size=batch_size)
+        super().__init__(patterns, policy, seed=seed, batch_size=batch_size)
         if strength < 0:
             raise ConfigurationError(f"gem.strength must not be negative, got {strength}")
         self.strength = strength

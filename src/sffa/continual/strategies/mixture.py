@@ -16,6 +16,7 @@ from torch import Tensor
 _LLOYD = 10  # rounds of k-means
 _POWER = 2  # rounds that sharpen the directions
 _MORE = 8  # directions beyond those wanted, while they are sought
+_GATHER = 1 << 18  # numbers of directions gathered at once, where that is quicker than a loop
 _LEAST = 10  # examples a part stands for, so that no part is an example
 
 
@@ -47,7 +48,10 @@ def fit(x: Tensor, parts: int, rank: int, rng: np.random.Generator) -> Mixture:
 
     There are fewer parts where there are too few examples for them.
     """
-    nearest = _k_means(x, max(min(parts, len(x) // _LEAST), 1), rng)
+    wanted = max(min(parts, len(x) // _LEAST), 1)
+    if wanted == 1:
+        return _gaussian(x, rank, rng)
+    nearest = _k_means(x, wanted, rng)
     found = [_gaussian(x[nearest == part], rank, rng) for part in torch.unique(nearest)]
     return reduced(concatenate(found), parts)
 
@@ -55,6 +59,9 @@ def fit(x: Tensor, parts: int, rank: int, rng: np.random.Generator) -> Mixture:
 def _gaussian(x: Tensor, rank: int, rng: np.random.Generator) -> Mixture:
     """Return the one part of examples (n, D), its directions by a randomised SVD (Halko 2011)."""
     mean = x.mean(dim=0)
+    if len(x) == 1:
+        empty = x.new_zeros(1, rank, x.shape[1])
+        return Mixture(torch.ones(1), mean[None], empty, torch.zeros_like(x))
     away = (x - mean) / len(x) ** 0.5
     width = min(rank + _MORE, *x.shape)
     sketch = torch.from_numpy(rng.standard_normal((x.shape[1], width), dtype=np.float32))
@@ -103,7 +110,9 @@ def _merged(pair: Mixture) -> Mixture:
     share = pair.count / total
     mean = share @ pair.mean
     apart = share.prod().sqrt() * (pair.mean[0] - pair.mean[1])
-    rows = torch.cat([*(share.sqrt()[:, None, None] * pair.spread), apart[None]])
+    filled = pair.spread.any(dim=2)  # an example that comes alone has no directions
+    spread = (share.sqrt()[:, None, None] * pair.spread)[filled]
+    rows = torch.cat([spread, apart[None]])
     variance = share @ pair.residual.square() + rows.square().sum(dim=0)
     spread, residual = _split(rows, variance, pair.spread.shape[1])
     return Mixture(total[None], mean[None], spread[None], residual[None])
@@ -116,6 +125,9 @@ def draw(mixture: Mixture, parts: Tensor, rng: np.random.Generator) -> Tensor:
         rng.standard_normal((len(parts), mixture.spread.shape[1]), dtype=np.float32)
     )
     x = torch.from_numpy(rng.standard_normal((len(parts), features), dtype=np.float32))
+    if len(parts) * mixture.spread[0].numel() <= _GATHER:
+        x = x.mul_(mixture.residual[parts]).add_(mixture.mean[parts])
+        return x.add_(torch.bmm(along[:, None], mixture.spread[parts])[:, 0])
     for part in torch.unique(parts):
         rows = parts == part
         noise = x[rows] * mixture.residual[part]
@@ -125,8 +137,6 @@ def draw(mixture: Mixture, parts: Tensor, rng: np.random.Generator) -> Tensor:
 
 def _k_means(x: Tensor, parts: int, rng: np.random.Generator) -> Tensor:
     """Return the part of each example (N,): k-means++ (Arthur 2007), then some rounds of Lloyd."""
-    if parts == 1:
-        return torch.zeros(len(x), dtype=torch.long)
     centres = x[[int(rng.integers(len(x)))]]
     for _ in range(parts - 1):
         far = torch.cdist(x, centres).square().amin(dim=1).double().cumsum(dim=0)
