@@ -7,8 +7,9 @@ import numpy as np
 from sffa.continual import ContinualRun
 from sffa.core import Callback
 from sffa.testing import Toy, toy
+from sffa.testing.toy import Part
 
-__all__ = ["PAIRS", "StopAt", "Toy", "Unshuffled", "small", "toy"]
+__all__ = ["PAIRS", "Part", "StopAt", "Toy", "Unshuffled", "small", "toy"]
 
 
 class Unshuffled(ContinualRun):

@@ -10,6 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from sffa.errors import ConfigurationError, nearest
 
+# What papers and other libraries call our options.
+_OTHER_WORDS = {"lambda": "strength", "lam": "strength", "mem_size": "capacity"}
+
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -71,12 +74,14 @@ def check_options(
     """
     names = [f"{owner}.{name}" for owner, own in known.items() for name in own]
     for key, value in options.items():
+        owner, _, name = key.rpartition(".")
         if key not in names:
+            meant = f"{owner}.{_OTHER_WORDS.get(name, name)}"
+            hint = f"; did you mean '{meant}'?" if meant in names else nearest(key, names)
             raise ConfigurationError(
-                f"unknown option '{key}'{nearest(key, names)} "
+                f"unknown option '{key}'{hint} "
                 f"(known for {'+'.join(kinds)}: {', '.join(names) or 'none'})"
             )
-        owner, _, name = key.rpartition(".")
         start: Any = kinds[owner].__init__  # type: ignore[misc]
         wanted = get_type_hints(start).get(name, Any)
         try:

@@ -54,8 +54,18 @@ PRESETS: dict[str, Preset] = {
     # Baselines that keep sums in place of examples and learn without a gradient.
     "ridge": Preset(None, kind=Ridge, config=RidgeConfig),
     "slda": Preset(None, kind=SLDA, config=SLDAConfig),
-    # What SFFAClassifier is made of; chosen on digits, wine and breast_cancer.
-    "sffa-classifier": Preset({"algorithm": "sffa", "gate": 0.3}),
+    # What SFFAClassifier is made of; chosen on tables of its own (docs/integrations/sklearn.md).
+    "sffa-classifier": Preset(
+        {
+            "algorithm": "sffa",
+            "objective": "contrast",
+            "temperature": 0.3,
+            "ranking": "odds",
+            "activity": "none",
+            "init": "block",
+            "codes": "onehot",
+        }
+    ),
 }
 
 # What ``all`` means on the command line.

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import copy
+import numbers
+import time
 import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sffa.continual import METHODS, Strategy, make_strategy, options_of
 from sffa.core import Callback, Epoch, Network, Progress, Trainer
 from sffa.core.presets import PRESETS
+from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, nearest
 from sffa.extension import is_reference
-from sffa.integrations import validation
-from sffa.integrations.defaults import batch_for, epochs_for, hidden_for
+from sffa.integrations import defaults, validation
 from sffa.integrations.incremental import Incremental, Plan
 from sffa.integrations.validation import Labels, Table
+from sffa.standardise import RunningMoments
 
 _LEAST = 1e-9
+_HEAVIEST = 1e4  # a weight beyond this, where inputs are standardised, is that of a step too large
+_ENOUGH_EPOCHS = 10  # after which a loss should have fallen
+_WATCHED = 1000  # rows that verbose takes the accuracy of
+# What pickles of earlier versions do not have.
+_LATER = {"class_weight": None, "_moments": None}
 
 
 class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
@@ -39,18 +48,19 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         network: dict[str, Any] | None = None,
         epochs: int | str = "auto",
         batch_size: int | str = "auto",
-        lr: float = 3e-3,
+        lr: float | str = "auto",
         negatives: str = "all",
         standardise: bool = True,
-        continual: str | None = "replay",
+        class_weight: dict[Any, float] | str | None = None,
+        continual: str | None = "gaussian",
         buffer_size: int = 500,
         continual_options: dict[str, Any] | None = None,
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         validation_fraction: float = 0.1,
         patience: int = 10,
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
+        verbose: bool | int = False,
     ) -> None:
         self.hidden = hidden
         self.gate = gate
@@ -60,6 +70,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self.lr = lr
         self.negatives = negatives
         self.standardise = standardise
+        self.class_weight = class_weight
         self.continual = continual
         self.buffer_size = buffer_size
         self.continual_options = continual_options
@@ -70,37 +81,53 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn a table from the beginning; with ``warm_start``, from where the last fit ended."""
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a pickle, that of an earlier version too."""
+        super().__setstate__({**_LATER, **state})
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a table from the beginning; with ``warm_start``, from where the last fit ended.
+
+        A row of weight n counts as n equal rows, to the bit; their order does not matter.
+        """
         anew = not (self.warm_start and hasattr(self, "network_"))
         table, labels = validation.labelled(self, X, y, reset=anew)
+        given = validation.weights(sample_weight, self.class_weight, table, labels)
+        table, labels, weight = validation.distinct(table, labels, given)
         present = np.unique(labels)
         if len(present) < 2 and anew:
             raise DataError(
                 "fit needs at least two classes to tell apart, got one class only: "
                 f"{present.tolist()[0]!r}; to learn one class after the other use partial_fit"
             )
-        return self._learn(table, labels, present, anew)
+        plan = self._plan(len(table))
+        return self._learn(table, labels, weight, present, plan, anew)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more examples, of classes known or new; what was learned before is protected.
 
-        One call is one experience: it passes ``epochs`` times over its examples, and ``continual``
-        says what keeps earlier ones from being forgotten. ``classes`` may name classes that come
-        later, which are then known, and can be predicted, from now on.
+        One call is one experience: it passes once over its examples, more often where one is of a
+        new class, or ``epochs`` times if given; ``continual`` says what keeps earlier ones from
+        being forgotten. ``classes`` may name classes that come later, which are then known, and can
+        be predicted, from now on.
         """
         anew = not hasattr(self, "network_")
         table, labels = validation.labelled(self, X, y, reset=anew)
-        named = np.unique(labels if classes is None else np.asarray(classes))
-        if classes is not None and not np.isin(np.unique(labels), named).all():
-            strange = np.setdiff1d(labels, named).tolist()
+        weight = validation.weights(sample_weight, self.class_weight, table, labels)
+        present = np.unique(labels)
+        named = present if classes is None else np.unique(np.asarray(classes))
+        if classes is not None and not np.isin(present, named).all():
+            strange = np.setdiff1d(present, named).tolist()
             raise DataError(f"y holds {strange[:5]}, which are not in classes={named.tolist()}")
-        return self._learn(table, labels, named, anew)
+        met = [] if anew else self.classes_
+        plan = self._portion_plan(len(table), not np.isin(present, met).all())
+        return self._learn(table, labels, weight, named, plan, anew)
 
     def decision_function(self, X: Any) -> Table:
-        """Return the goodness of each class (examples, classes), the mean over the layers.
+        """Return the score of each class (examples, classes), the mean over the layers.
 
-        With two classes, how much better the second is than the first (examples,).
+        It is the log-odds of the goodness, or the goodness itself with ``ranking="energy"``. With
+        two classes, how much better the second is than the first (examples,).
         """
         goodness = self._goodness(X)
         return goodness[:, 1] - goodness[:, 0] if goodness.shape[1] == 2 else goodness
@@ -115,14 +142,15 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         """Return the probability of each class (examples, classes); rows sum to one.
 
         The network judges each label by itself. Given that one label is right and the others are
-        not, its probability is in proportion to its odds, p / (1 − p).
+        not, its probability is in proportion to its odds, p / (1 − p). Where labels compete in
+        training (``objective="contrast"``), so do they here, at the same temperature.
         """
-        goodness = self._goodness(X)
-        if self._algorithm == "ffa":
-            logit = goodness
-        else:
-            share = goodness.clip(_LEAST, 1 - _LEAST)
+        logit, config = self._goodness(X), self.network_.config
+        if config.algorithm == "sffa" and config.ranking != "odds":
+            share = logit.clip(_LEAST, 1 - _LEAST)
             logit = np.log(share) - np.log1p(-share)
+        if config.objective == "contrast":
+            logit = logit / config.temperature
         odds = np.exp(logit - logit.max(axis=1, keepdims=True))
         probability: Table = odds / odds.sum(axis=1, keepdims=True)
         return probability
@@ -170,51 +198,111 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             return table.astype(np.float32)
         return validation.within_reach(table, self.mean_, self.scale_)
 
-    def _learn(self, table: Table, labels: Labels, named: Labels, anew: bool) -> Self:
-        plan = self._plan(len(table))
+    def _learn(
+        self,
+        table: Table,
+        labels: Labels,
+        weight: Table | None,
+        named: Labels,
+        plan: Plan,
+        anew: bool,
+    ) -> Self:
         if anew:
-            self._begin(table, plan.batch_size)
+            self._begin(table.shape[1], plan)
+        self._follow_scale(table, weight)
         self._meet(named)
         self._incremental.meet(np.unique(self._encode(labels)).tolist())
         x = torch.from_numpy(self._inputs(table))
         y = torch.from_numpy(self._encode(labels))
-        history = self._incremental.learn(x, y, plan, [_Print()] if self.verbose else [])
+        history = self._incremental.learn(x, y, plan, [_Print(plan.epochs)] if self.verbose else [])
         self.n_iter_ = len(history)
         self.loss_curve_ = [epoch.loss for epoch in history]
+        self._check_training(plan.lr)
         self.validation_scores_ = [
-            epoch.accuracy["validation"] / 100 for epoch in history if epoch.accuracy
+            epoch.accuracy["validation"] / 100 for epoch in history if "validation" in epoch.accuracy
         ]
         return self
 
     def _plan(self, examples: int) -> Plan:
-        if self.early_stopping and not 0 < self.validation_fraction < 1:
+        """Return how `fit` learns so many examples."""
+        batch_size = _number("batch_size", self.batch_size, defaults.batch_for(examples))
+        epochs = _number("epochs", self.epochs, defaults.epochs_for(examples, batch_size))
+        held_out = self._held_out(examples)
+        return Plan(
+            epochs,
+            batch_size,
+            _number("lr", self.lr, defaults.LR[self._algorithm], whole=False),
+            "cosine" if self._algorithm == "sffa" else "constant",
+            held_out,
+            _number("patience", self.patience, self.patience),
+            _WATCHED if self.verbose else 0,
+        )
+
+    def _portion_plan(self, examples: int, new: bool) -> Plan:
+        """Return how `partial_fit` learns so many examples, some of them of a ``new`` class."""
+        batch_size = _number("batch_size", self.batch_size, defaults.portion_batch_for(examples))
+        passes = defaults.portion_epochs_for(examples, batch_size, new)
+        return Plan(
+            _number("epochs", self.epochs, passes),
+            batch_size,
+            _number("lr", self.lr, defaults.PORTION_LR[self._algorithm], whole=False),
+            held_out=self._held_out(examples) if self.early_stopping is True else 0.0,
+            patience=_number("patience", self.patience, self.patience),
+            watched=_WATCHED if self.verbose else 0,
+        )
+
+    def _held_out(self, examples: int) -> float:
+        """Return the share of the examples that is held out, 0 where training never stops early."""
+        if not 0 < self.validation_fraction < 1:
             raise ConfigurationError(
                 f"validation_fraction must lie in (0, 1), got {self.validation_fraction}"
             )
-        batch_size = _number("batch_size", self.batch_size, batch_for(examples))
-        return Plan(
-            _number("epochs", self.epochs, epochs_for(examples, batch_size)),
-            batch_size,
-            self.validation_fraction if self.early_stopping else 0.0,
-            self.patience,
-        )
+        stops = self.early_stopping
+        if isinstance(stops, str):
+            if stops != "auto":
+                raise ConfigurationError(f"early_stopping is True, False or 'auto', got '{stops}'")
+            stops = examples >= defaults.ENOUGH
+        return self.validation_fraction if stops else 0.0
 
-    def _begin(self, table: Table, batch_size: int) -> None:
-        """Make a network for this table, knowing no class, and what trains and protects it."""
+    def _begin(self, features: int, plan: Plan) -> None:
+        """Make a network for tables of so many features, and what trains and protects it."""
         seed = _seed(self.random_state)
-        network = self._make_network(table.shape[1], seed)
-        if self.standardise:
-            self.mean_, self.scale_ = validation.checked_moments(table)
-            network.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
-        trainer = Trainer(network, lr=self.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
-        self._incremental = Incremental(trainer, self._make_strategy(seed, batch_size))
+        network = self._make_network(features, seed)
+        trainer = Trainer(network, lr=plan.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
+        self._incremental = Incremental(trainer, self._make_strategy(seed, plan.batch_size))
+        self._moments = RunningMoments() if self.standardise else None
         self.network_ = network
         self.strategy_ = self._incremental.strategy
         self.classes_ = np.empty(0)
         self._columns = np.empty(0, np.int64)
 
+    def _follow_scale(self, table: Table, weight: Table | None) -> None:
+        """Take these examples into the mean and the deviation of each feature."""
+        if self._moments is None:  # not wanted, or a pickle of when the first call decided
+            return
+        validation.check_range(table)
+        self._moments.update(table, weight)
+        self.mean_, self.scale_ = self._moments.mean, self._moments.std
+        self.network_.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
+
+    def _check_training(self, lr: float) -> None:
+        """Refuse a network that steps too large have thrown out of reach; tell of one at rest."""
+        heaviest = max(float(p.detach().abs().max()) for p in self.network_.parameters())
+        lower = f"lower lr={lr:g} (the default is {defaults.LR[self._algorithm]:g})"
+        if not heaviest < _HEAVIEST:
+            raise DivergedError(f"training diverged: weights grew to {heaviest:.0e}; {lower}")
+        losses = self.loss_curve_
+        if len(losses) >= _ENOUGH_EPOCHS and losses[-1] >= losses[0] > 0:
+            warnings.warn(
+                f"the loss did not fall in {len(losses)} epochs, from {losses[0]:.4g} to "
+                f"{losses[-1]:.4g}: if that is not what the data are like, {lower}",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
     def _make_network(self, features: int, seed: int) -> Network:
-        hidden = hidden_for(features) if self.hidden == "auto" else self.hidden
+        automatic = defaults.hidden_for(features, self._algorithm)
+        hidden = automatic if isinstance(self.hidden, str) and self.hidden == "auto" else self.hidden
         if isinstance(hidden, str):
             raise ConfigurationError(f"hidden is 'auto' or layer widths, got '{hidden}'")
         hidden = (hidden,) if isinstance(hidden, int) else hidden
@@ -237,10 +325,13 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                     f"unknown continual='{method}'{nearest(part, known)} "
                     f"(known: None, {', '.join(known)}; join them with +)"
                 )
-            if "capacity" in options_of(part):
+            known_options = options_of(part)
+            if "capacity" in known_options:
                 options.setdefault(f"{part}.capacity", self.buffer_size)
-            if part == "replay":
-                options.setdefault("replay.policy", "class")
+            if known_options.get("policy") == "experience":  # calls are many, classes are few
+                options.setdefault(f"{part}.policy", "class")
+            if part == "gaussian":
+                options = {"gaussian.dtype": "float32", **options}
         return make_strategy(method.split("+"), options, seed=seed, batch_size=batch_size)
 
     def _meet(self, named: Labels) -> None:
@@ -271,22 +362,37 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
 
 class _Print(Callback):
-    """Print a line an epoch."""
+    """Print a line an epoch: loss, accuracy, the time it took and what remains."""
+
+    def __init__(self, epochs: int) -> None:
+        self.epochs = epochs
+        self.started = time.perf_counter()
 
     def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
-        held = "".join(f", held out {value:.2f} %" for value in epoch.accuracy.values())
-        print(f"epoch {progress.epoch + 1}: loss {epoch.loss:.4f}{held}")
+        done = progress.epoch + 1
+        seconds = time.perf_counter() - self.started
+        names = {"validation": "held out", "training": "accuracy"}
+        taken = "".join(f", {names[n]} {value:.2f} %" for n, value in epoch.accuracy.items())
+        print(
+            f"epoch {done} of {self.epochs}: loss {epoch.loss:.4f}{taken}, {seconds:.1f} s, "
+            f"at most {seconds / done * (self.epochs - done):.1f} s remain"
+        )
 
 
-def _number(name: str, given: int | str, automatic: int) -> int:
-    """Read a positive number, or ``"auto"``."""
-    if isinstance(given, str):
-        if given != "auto":
-            raise ConfigurationError(f"{name} is 'auto' or a positive number, got '{given}'")
+def _number(name: str, given: Any, automatic: Any, *, whole: bool = True) -> Any:
+    """Read a positive number, a whole one unless said otherwise, or ``"auto"``."""
+    wanted = "a whole number of at least 1" if whole else "a positive number"
+    if isinstance(given, str) and given == "auto":
         return automatic
-    if given < 1:
+    if isinstance(given, str) or not isinstance(
+        given, numbers.Integral if whole else numbers.Real
+    ):
+        raise ConfigurationError(f"{name} is 'auto' or {wanted}, got {given!r}")
+    if given < 1 and whole:
         raise ConfigurationError(f"{name} must be at least 1, got {given}")
-    return int(given)
+    if not given > 0:
+        raise ConfigurationError(f"{name} must be positive, got {given}")
+    return int(given) if whole else float(given)
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:

@@ -10,22 +10,27 @@ from torch import Tensor
 
 from sffa.continual import Experience, Strategy, View
 from sffa.core import Callback, EarlyStopping, Epoch, Learner, Trainer
+from sffa.core.lr_schedule import LRSchedule
 from sffa.core.seeds import generator
 from sffa.splits import hold_out
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a portion is learned: passes, examples in a step, and when to stop before the end.
+    """How a portion is learned: passes, examples in a step, step size, and when to stop early.
 
     ``held_out`` is the share of examples that accuracy is taken on, none if 0; training stops when
-    that has not risen for ``patience`` epochs, and goes back to the best.
+    that has not risen for ``patience`` epochs, and goes back to the best. ``watched`` examples that
+    are trained on have their accuracy taken too.
     """
 
     epochs: int
     batch_size: int
+    lr: float
+    lr_schedule: LRSchedule = "constant"
     held_out: float = 0.0
     patience: int = 10
+    watched: int = 0
 
 
 class Incremental:
@@ -50,6 +55,8 @@ class Incremental:
     ) -> list[Epoch]:
         """Learn one portion through the strategy's hooks, as an experience of its own."""
         seed, number = self.trainer.seed, self.portions
+        self.trainer.lr, self.trainer.lr_schedule = plan.lr, plan.lr_schedule
+        self.strategy.join_run(self.strategy.seed, plan.batch_size)
         kept, held = hold_out(y, float(plan.held_out), generator(seed, "held", number))
         view = View(x, y, y, torch.from_numpy(kept), None)
         unseen = View(x, y, y, torch.from_numpy(held), None)
@@ -64,7 +71,7 @@ class Incremental:
             lambda epoch: generator(seed, "order", number, epoch).permutation(len(view)),
             hooks=self.strategy,
             experience=number,
-            watch={"validation": (unseen.x, unseen.y)} if len(unseen) else {},
+            watch=_watched(view, unseen, plan),
             callbacks=[*callbacks, *stopping],
             steps=plan.epochs * -(-len(view) // plan.batch_size),
         )
@@ -73,3 +80,11 @@ class Incremental:
         self.strategy.after_experience(self.learner, experience)
         self.portions += 1
         return history
+
+
+def _watched(view: View, unseen: View, plan: Plan) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return the examples whose accuracy is taken after each epoch."""
+    if len(unseen):
+        return {"validation": (unseen.x, unseen.y)}
+    some = view.take(slice(plan.watched))
+    return {"training": (some.x, some.y)} if plan.watched else {}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from sffa.errors import DataError, SFFAError
-from sffa.standardise import ROUNDING, feature_moments
+from sffa.errors import ConfigurationError, DataError, SFFAError
 
 Table = NDArray[Any]
 Labels = NDArray[Any]
@@ -28,6 +27,7 @@ class DataTypeError(DataError, TypeError):
 
 def examples(estimator: Any, X: Any, *, reset: bool = False) -> Table:
     """Check a table (examples, features); ``reset`` takes the number of features from it."""
+    _check_table(X)
     with _one_line():
         table = validate_data(estimator, X, reset=reset, dtype=[np.float32, np.float64])
         return np.asarray(table)
@@ -35,11 +35,102 @@ def examples(estimator: Any, X: Any, *, reset: bool = False) -> Table:
 
 def labelled(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Table, Labels]:
     """Check a table together with a label for each example."""
+    _check_table(X)
+    _check_labels(y)
     with _one_line():
         table, labels = validate_data(estimator, X, y, reset=reset, dtype=[np.float32, np.float64])
         labels = column_or_1d(labels, warn=True)
         check_classification_targets(labels)
     return np.asarray(table), np.asarray(labels)
+
+
+def _check_table(X: Any) -> None:
+    """Refuse what scikit-learn would refuse in words that do not help."""
+    shape = np.shape(X) if isinstance(X, list | np.ndarray) else getattr(X, "shape", (0, 0))
+    if len(shape) == 1:
+        raise DataError(
+            f"Expected 2D array, a table (examples, features), got 1D array of shape {shape}. "
+            "Reshape your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is "
+            "one example"
+        )
+    kinds = getattr(X, "dtypes", None)
+    named = kinds.items() if hasattr(kinds, "items") else [("X", getattr(X, "dtype", None))]
+    for name, dtype in named:
+        if getattr(dtype, "kind", "") in "Mm":
+            what = f"column {name!r}" if hasattr(kinds, "items") else "X"
+            raise DataTypeError(
+                f"{what} holds dates or times ({dtype}), expected numbers; turn them into some, "
+                "such as days since a date, hour and weekday"
+            )
+
+
+def _check_labels(y: Any) -> None:
+    """Refuse examples without a label by the first of them."""
+    labels = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if labels.ndim != 1 or labels.dtype.kind != "O":
+        return
+    missing = [place for place, label in enumerate(labels) if label is None or label != label]
+    if missing:
+        raise DataError(
+            f"label {missing[0]} is {labels[missing[0]]}, and {len(missing)} of {len(labels)} are "
+            "missing: drop the examples that have none"
+        )
+
+
+def weights(
+    sample_weight: Any, class_weight: Any, table: Table, labels: Labels
+) -> NDArray[np.float64] | None:
+    """Return the weight of each example, or None where all are alike.
+
+    ``class_weight`` is None, a dictionary by class, or ``"balanced"``: every class counts alike.
+    """
+    if sample_weight is None and class_weight is None:
+        return None
+    with _one_line():
+        found = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+    if not found.any():
+        raise DataError("every sample_weight is zero: nothing can be learned")
+    return np.asarray(found * _class_factors(class_weight, labels, found))
+
+
+def _class_factors(given: Any, labels: Labels, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    names, place = np.unique(labels, return_inverse=True)
+    if given is None:
+        return np.ones(len(labels))
+    if isinstance(given, Mapping):
+        strange = [name for name in given if name not in names.tolist()]
+        if strange:
+            raise ConfigurationError(
+                f"class_weight names {strange[:5]}, which are not among the labels "
+                f"{names[:10].tolist()}"
+            )
+        return np.array([float(given.get(name, 1.0)) for name in names.tolist()])[place]
+    if given != "balanced":
+        raise ConfigurationError(
+            f"class_weight is None, 'balanced' or a dictionary by class, got {given!r}"
+        )
+    total = np.bincount(place, weight)
+    factors = np.divide(weight.sum(), len(names) * total, where=total > 0, out=np.zeros(len(names)))
+    return np.asarray(factors[place])
+
+
+def distinct(
+    table: Table, labels: Labels, weight: NDArray[np.float64] | None
+) -> tuple[Table, Labels, NDArray[np.float64] | None]:
+    """Return each different example once, in an order of its own, with the sum of its weights.
+
+    So a fit does not depend on the order of the rows, and one that comes n times is the same as
+    one of weight n; a weight of zero is the same as no row.
+    """
+    each = np.ones(len(table)) if weight is None else weight
+    used = np.flatnonzero(each > 0)
+    classes = np.unique(labels, return_inverse=True)[1].astype(np.float64)
+    rows = np.ascontiguousarray(np.column_stack([table + 0.0, classes])[used])  # no -0.0
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(place, each[used])
+    kept = used[first]
+    return table[kept], labels[kept], None if (total == 1).all() else total
 
 
 def kind(labels: Labels) -> str:
@@ -50,15 +141,14 @@ def kind(labels: Labels) -> str:
     return "strings" if words else "numbers"
 
 
-def checked_moments(table: Table) -> tuple[Table, Table]:
-    """Return mean and deviation of each feature; the deviation of a constant one is 1."""
+def check_range(table: Table) -> None:
+    """Refuse values too large to compute with."""
     if float(np.abs(table).max()) > _LARGEST:
         feature = int(np.abs(table).max(axis=0).argmax())
         raise DataError(
             f"feature {feature} holds values beyond {_LARGEST:g}, too large to compute with; "
             "scale it first"
         )
-    return feature_moments(table, rounding=ROUNDING)
 
 
 def within_reach(table: Table, mean: Table, std: Table) -> Table:
