@@ -56,8 +56,9 @@ from sffa.kernels import warm_up
 
 Data = tuple[Any, Any]
 UNSEEN = (
-    "digits, breast_cancer, wine, iris, hastie, friedman, spirals, word counts, heavy tails"
-).split(", ")
+    *("digits", "breast_cancer", "wine", "iris", "hastie", "friedman", "spirals"),
+    *("word counts", "heavy tails"),
+)
 BALANCED = ("98:2",)
 
 
@@ -86,7 +87,7 @@ def products_and_sines() -> Data:
 
 
 def spirals() -> Data:
-    """Three arms that turn once and a half."""
+    """Draw three arms that turn once and a half."""
     rng = np.random.default_rng(5)
     radius, arm = np.sqrt(rng.uniform(0.02, 1, 1500)), np.arange(1500) % 3
     angle = 3 * np.pi * radius + 2 * np.pi * arm / 3
@@ -100,7 +101,7 @@ def friedman() -> Data:
 
 
 def word_counts() -> Data:
-    """Counts of 1,000 words, most of them zero, in texts of five kinds."""
+    """Draw counts of 1,000 words, most of them zero, in texts of five kinds."""
     rng = np.random.default_rng(7)
     kinds = rng.dirichlet(np.full(1000, 0.1), size=5)
     y = np.arange(1200) % 5
@@ -109,7 +110,7 @@ def word_counts() -> Data:
 
 
 def heavy_tails() -> Data:
-    """Features over many orders of magnitude; their logarithms decide."""
+    """Draw features over many orders of magnitude; their logarithms decide."""
     x = draw(1500, 12, 8)
     return np.exp(2 * x), (x[:, 0] + x[:, 1] * x[:, 2] > 0).astype(int)
 

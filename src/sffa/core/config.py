@@ -133,6 +133,12 @@ class NetworkConfig(Strict):
     init: Literal["joint", "block"] = Field(
         default="joint", description="bound of the weights: by all inputs together, or by block"
     )
+    spread: float = Field(
+        default=3.0,
+        gt=0,
+        description="with init block, the deviation of the input's part of a drive, and the bound "
+        "of the biases",
+    )
     objective: Literal["bce", "contrast"] = Field(
         default="bce", description="of a layer: each label by itself, or a softmax over them"
     )
@@ -155,6 +161,7 @@ class NetworkConfig(Strict):
         default="seen", description="labels that a new example is contrasted with"
     )
     renamed: ClassVar[dict[str, str]] = {"candidates": "contrast_with"}
+    later: ClassVar[tuple[str, ...]] = ("spread",)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

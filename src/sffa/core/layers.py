@@ -28,8 +28,6 @@ from sffa.kernels import (
 )
 from sffa.kernels.winners import TINY
 
-SPREAD = 3.0  # of the image's part of a drive, and of the biases, with init="block"
-
 
 class Response(NamedTuple):
     """What a layer answers, each tensor (batch, candidates) unless said otherwise.
@@ -160,7 +158,7 @@ def bounds(config: NetworkConfig, previous: int, code: int) -> dict[str, float]:
 
     ``joint`` (the paper) has one for all, by the inputs of all blocks together, so that few
     features drown in the code. ``block`` (ours) gives every block a part of the drive that does not
-    depend on the sizes of the others: the image's has a standard deviation of `SPREAD` for
+    depend on the sizes of the others: the image's has a standard deviation of ``spread`` for
     standardised inputs, and the biases are spread as wide. Codes and latents, which learn what they
     are for, start small.
     """
@@ -168,10 +166,10 @@ def bounds(config: NetworkConfig, previous: int, code: int) -> dict[str, float]:
         bound = (previous + config.inputs + code) ** -0.5
         return dict.fromkeys(("image", "code", "latent", "bias"), bound)
     return {
-        "image": SPREAD * (3 / config.inputs) ** 0.5,
+        "image": config.spread * (3 / config.inputs) ** 0.5,
         "code": max(code, 1) ** -0.5,
         "latent": max(previous, 1) ** -0.5,
-        "bias": SPREAD,
+        "bias": config.spread,
     }
 
 

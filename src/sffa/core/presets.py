@@ -63,6 +63,7 @@ PRESETS: dict[str, Preset] = {
             "ranking": "odds",
             "activity": "none",
             "init": "block",
+            "spread": 1.5,
             "codes": "onehot",
         }
     ),

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import math
 
-LR = {"sffa": 2e-2, "ffa": 3e-3}
-"""Adam's step size at the start of a fit."""
-PORTION_LR = {"sffa": 3e-3, "ffa": 3e-3}
-"""Adam's step size in `partial_fit`, which does not fall."""
 ENOUGH = 5_000
 """Rows from which a share is held out and training may stop early."""
 _STEPS = 400
@@ -30,20 +26,37 @@ def hidden_for(features: int, algorithm: str = "sffa") -> tuple[int, int]:
     return width, width
 
 
-def batch_for(examples: int) -> int:
-    """Return a power of two: a quarter of the examples or less, within 32 and 256.
+def lr_for(features: int, algorithm: str = "sffa") -> float:
+    """Return Adam's step size at the start of a fit: smaller for many features, which add up.
 
-    >>> batch_for(142), batch_for(1437), batch_for(60_000)
-    (32, 256, 256)
+    >>> lr_for(4), lr_for(2500), lr_for(4, "ffa")
+    (0.02, 0.002, 0.003)
     """
-    return int(min(max(2 ** math.floor(math.log2(max(examples, 1) / 4)), 32), 256))
+    return min(0.02, 0.1 / math.sqrt(features)) if algorithm == "sffa" else 3e-3
+
+
+def portion_lr_for(features: int, algorithm: str = "sffa") -> float:
+    """Return Adam's step size in `partial_fit`, where it does not fall."""
+    return min(3e-3, lr_for(features, algorithm))
+
+
+def batch_for(examples: int, classes: int = 2) -> int:
+    """Return a power of two: an eighth of the examples or less, within 32 and 256.
+
+    An example counts once for each label it is shown with, so many classes make it smaller.
+
+    >>> batch_for(142), batch_for(1437), batch_for(60_000), batch_for(60_000, 50)
+    (32, 128, 256, 128)
+    """
+    most = min(max(examples, 1) / 8, 8192 / classes)
+    return int(min(max(2 ** math.floor(math.log2(most)), 32), 256))
 
 
 def epochs_for(examples: int, batch_size: int) -> int:
     """Return as many passes as make 400 steps, and one more step for every 20 examples.
 
-    >>> epochs_for(142, 32), epochs_for(1437, 256), epochs_for(60_000, 256)
-    (82, 79, 15)
+    >>> epochs_for(142, 32), epochs_for(1437, 128), epochs_for(60_000, 256)
+    (82, 40, 15)
     """
     steps = _STEPS + max(examples, 1) // _ROWS_A_STEP
     return math.ceil(steps / math.ceil(max(examples, 1) / batch_size))

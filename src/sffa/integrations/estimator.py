@@ -100,7 +100,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 "fit needs at least two classes to tell apart, got one class only: "
                 f"{present.tolist()[0]!r}; to learn one class after the other use partial_fit"
             )
-        plan = self._plan(len(table))
+        plan = self._plan(*table.shape, len(present))
         return self._learn(table, labels, weight, present, plan, anew)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -120,7 +120,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             strange = np.setdiff1d(present, named).tolist()
             raise DataError(f"y holds {strange[:5]}, which are not in classes={named.tolist()}")
         met = [] if anew else self.classes_
-        plan = self._portion_plan(len(table), not np.isin(present, met).all())
+        plan = self._portion_plan(*table.shape, not np.isin(present, met).all())
         return self._learn(table, labels, weight, named, plan, anew)
 
     def decision_function(self, X: Any) -> Table:
@@ -219,33 +219,35 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self.loss_curve_ = [epoch.loss for epoch in history]
         self._check_training(plan.lr)
         self.validation_scores_ = [
-            epoch.accuracy["validation"] / 100 for epoch in history if "validation" in epoch.accuracy
+            epoch.accuracy["validation"] / 100
+            for epoch in history
+            if "validation" in epoch.accuracy
         ]
         return self
 
-    def _plan(self, examples: int) -> Plan:
+    def _plan(self, examples: int, features: int, classes: int) -> Plan:
         """Return how `fit` learns so many examples."""
-        batch_size = _number("batch_size", self.batch_size, defaults.batch_for(examples))
+        batch_size = _number("batch_size", self.batch_size, defaults.batch_for(examples, classes))
         epochs = _number("epochs", self.epochs, defaults.epochs_for(examples, batch_size))
         held_out = self._held_out(examples)
         return Plan(
             epochs,
             batch_size,
-            _number("lr", self.lr, defaults.LR[self._algorithm], whole=False),
+            _number("lr", self.lr, defaults.lr_for(features, self._algorithm), whole=False),
             "cosine" if self._algorithm == "sffa" else "constant",
             held_out,
             _number("patience", self.patience, self.patience),
             _WATCHED if self.verbose else 0,
         )
 
-    def _portion_plan(self, examples: int, new: bool) -> Plan:
+    def _portion_plan(self, examples: int, features: int, new: bool) -> Plan:
         """Return how `partial_fit` learns so many examples, some of them of a ``new`` class."""
         batch_size = _number("batch_size", self.batch_size, defaults.portion_batch_for(examples))
         passes = defaults.portion_epochs_for(examples, batch_size, new)
         return Plan(
             _number("epochs", self.epochs, passes),
             batch_size,
-            _number("lr", self.lr, defaults.PORTION_LR[self._algorithm], whole=False),
+            _number("lr", self.lr, defaults.portion_lr_for(features, self._algorithm), whole=False),
             held_out=self._held_out(examples) if self.early_stopping is True else 0.0,
             patience=_number("patience", self.patience, self.patience),
             watched=_WATCHED if self.verbose else 0,
@@ -288,7 +290,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     def _check_training(self, lr: float) -> None:
         """Refuse a network that steps too large have thrown out of reach; tell of one at rest."""
         heaviest = max(float(p.detach().abs().max()) for p in self.network_.parameters())
-        lower = f"lower lr={lr:g} (the default is {defaults.LR[self._algorithm]:g})"
+        usual = defaults.lr_for(self.n_features_in_, self._algorithm)
+        lower = f"lower lr={lr:g} (the default is {usual:g})"
         if not heaviest < _HEAVIEST:
             raise DivergedError(f"training diverged: weights grew to {heaviest:.0e}; {lower}")
         losses = self.loss_curve_
@@ -302,7 +305,9 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_network(self, features: int, seed: int) -> Network:
         automatic = defaults.hidden_for(features, self._algorithm)
-        hidden = automatic if isinstance(self.hidden, str) and self.hidden == "auto" else self.hidden
+        hidden = (
+            automatic if isinstance(self.hidden, str) and self.hidden == "auto" else self.hidden
+        )
         if isinstance(hidden, str):
             raise ConfigurationError(f"hidden is 'auto' or layer widths, got '{hidden}'")
         hidden = (hidden,) if isinstance(hidden, int) else hidden
@@ -384,9 +389,7 @@ def _number(name: str, given: Any, automatic: Any, *, whole: bool = True) -> Any
     wanted = "a whole number of at least 1" if whole else "a positive number"
     if isinstance(given, str) and given == "auto":
         return automatic
-    if isinstance(given, str) or not isinstance(
-        given, numbers.Integral if whole else numbers.Real
-    ):
+    if isinstance(given, str) or not isinstance(given, numbers.Integral if whole else numbers.Real):
         raise ConfigurationError(f"{name} is 'auto' or {wanted}, got {given!r}")
     if given < 1 and whole:
         raise ConfigurationError(f"{name} must be at least 1, got {given}")

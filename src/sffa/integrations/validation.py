@@ -53,11 +53,11 @@ def _check_table(X: Any) -> None:
             "Reshape your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is "
             "one example"
         )
-    kinds = getattr(X, "dtypes", None)
-    named = kinds.items() if hasattr(kinds, "items") else [("X", getattr(X, "dtype", None))]
-    for name, dtype in named:
-        if getattr(dtype, "kind", "") in "Mm":
-            what = f"column {name!r}" if hasattr(kinds, "items") else "X"
+    kinds: Any = getattr(X, "dtypes", None)
+    columns = dict(kinds.items()) if hasattr(kinds, "items") else {None: getattr(X, "dtype", None)}
+    for name, dtype in columns.items():
+        if getattr(dtype, "kind", "-") in "Mm":
+            what = "X" if name is None else f"column {name!r}"
             raise DataTypeError(
                 f"{what} holds dates or times ({dtype}), expected numbers; turn them into some, "
                 "such as days since a date, hour and weekday"
@@ -87,7 +87,9 @@ def weights(
     if sample_weight is None and class_weight is None:
         return None
     with _one_line():
-        found = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+        found = _check_sample_weight(
+            sample_weight, table, dtype=np.float64, ensure_non_negative=True
+        )
     if not found.any():
         raise DataError("every sample_weight is zero: nothing can be learned")
     return np.asarray(found * _class_factors(class_weight, labels, found))
@@ -128,7 +130,7 @@ def distinct(
     rows = np.ascontiguousarray(np.column_stack([table + 0.0, classes])[used])  # no -0.0
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    total = np.bincount(place, each[used])
+    total = np.bincount(place, each[used]).astype(np.float64)
     kept = used[first]
     return table[kept], labels[kept], None if (total == 1).all() else total
 

@@ -22,7 +22,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "contrast_with": ("seen", "current"),
 }
 _WHOLE = {"inputs": 1, "seed": 0, "k": 1, "code_size": 1, "planned_classes": 1}  # the least
-_REAL = ("code_density", "epsilon", "clamp", "theta", "temperature", "alpha")
+_REAL = ("code_density", "epsilon", "clamp", "theta", "temperature", "alpha", "spread")
 _RENAMED = {"candidates": "contrast_with"}  # in files of the first format
 
 
@@ -50,6 +50,7 @@ class Config:
     ranking: str = "energy"
     norm: str = "unit"
     init: str = "joint"
+    spread: float = 3.0
     objective: str = "bce"
     temperature: float = 1.0
     activity: str | None = None

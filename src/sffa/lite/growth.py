@@ -14,7 +14,6 @@ from sffa.lite.config import Config
 from sffa.lite.formulas import Array, Layer
 from sffa.seeds import generator
 
-_SPREAD = 3.0  # of the image's part of a drive, and of the biases, with init="block"
 _TRIES = 10_000
 
 
@@ -24,10 +23,10 @@ def bounds(config: Config, previous: int, code: int) -> dict[str, float]:
         bound = (previous + config.inputs + code) ** -0.5
         return dict.fromkeys(("image", "code", "latent", "bias"), bound)
     return {
-        "image": _SPREAD * (3 / config.inputs) ** 0.5,
+        "image": config.spread * (3 / config.inputs) ** 0.5,
         "code": max(code, 1) ** -0.5,
         "latent": max(previous, 1) ** -0.5,
-        "bias": _SPREAD,
+        "bias": config.spread,
     }
 
 

@@ -33,6 +33,7 @@ class EpisodicMemory(Strategy):
     """
 
     transient = frozenset({"_rows"})
+    policy: EpisodePolicy = "experience"  # also where a pickle of earlier versions has none
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class EpisodicMemory(Strategy):
                 f"{nearest(policy, list(EPISODE_POLICIES))}; known: {', '.join(EPISODE_POLICIES)}"
             )
         self.patterns = patterns
-        self.policy: EpisodePolicy = policy
+        self.policy = policy
         self._rows = torch.empty(0, 0)
 
     def before_experience(self, learner: Learner, experience: Experience) -> None:

@@ -57,6 +57,7 @@ class Gaussian(Strategy):
     """
 
     transient = frozenset({"_opened", "_grouped"})
+    _grouped: np.ndarray[Any, Any] | None = None
 
     def __init__(
         self,
@@ -84,7 +85,6 @@ class Gaussian(Strategy):
         self.batch = batch
         self.dtype: Stored = dtype
         self._opened: Mixture | None = None
-        self._grouped: np.ndarray[Any, Any] | None = None
 
     def extra_batch(self, clock: Clock) -> Batch | None:
         """Return pseudo-examples of all past classes, equally many of each."""
