@@ -5,21 +5,23 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits, load_wine
-from sklearn.exceptions import NotFittedError
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sffa
 from sffa import FFAClassifier, SFFAClassifier
+from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError
 
 both = pytest.mark.parametrize("kind", [SFFAClassifier, FFAClassifier])
@@ -91,7 +93,9 @@ def test_every_strategy_serves_partial_fit(continual: str | None, wine: tuple[An
 
 def test_the_buffer_is_bounded_and_shared_by_the_classes(wine: tuple[Any, ...]) -> None:
     x, _, y, _ = wine
-    clf = SFFAClassifier(hidden=(100,), epochs=1, buffer_size=30, random_state=0)
+    clf = SFFAClassifier(
+        hidden=(100,), continual="replay", epochs=1, buffer_size=30, random_state=0
+    )
     for start in range(0, 120, 12):
         clf.partial_fit(x[start : start + 12], y[start : start + 12])
     stored = clf.strategy_.buffers["y"].numpy()
@@ -188,6 +192,8 @@ def test_verbose_prints_a_line_an_epoch(wine: tuple[Any, ...], capsys: Any) -> N
     SFFAClassifier(hidden=(60,), epochs=3, verbose=True, early_stopping=True).fit(x, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
+    assert lines[0].startswith("epoch 1 of 3: ")
+    assert "remain" in lines[0]
     assert "loss" in lines[0]
     assert "held out" in lines[0]
 
@@ -214,7 +220,8 @@ BAD = {
     "objects": (lambda x: np.full(x.shape, {}, object), "must be a string or a real number"),
     "words": (lambda x: np.full(x.shape, "a"), "could not convert"),
     "huge": (lambda x: x * 1e40, "too large to compute with"),
-    "flat": (lambda x: x[:, 0], "Expected 2D array"),
+    "flat": (lambda x: x[:, 0], r"got 1D array of shape \(133,\)"),
+    "dates": (lambda x: x.astype("datetime64[s]"), "holds dates or times"),
     "empty": (lambda x: x[:0], "inconsistent|minimum of 1"),
 }
 
@@ -225,6 +232,93 @@ def test_a_bad_table_is_refused_in_one_line(name: str, wine: tuple[Any, ...]) ->
     with pytest.raises(DataError, match=words) as caught:
         SFFAClassifier().fit(spoil(wine[0]), wine[2])
     assert "\n" not in str(caught.value)
+
+
+def test_a_label_that_is_missing_is_named(wine: tuple[Any, ...]) -> None:
+    labels = [None, *wine[2][1:].tolist()]
+    with pytest.raises(DataError, match="label 0 is None, and 1 of 133 are missing"):
+        SFFAClassifier().fit(wine[0], labels)
+
+
+def test_a_column_of_dates_is_named(wine: tuple[Any, ...]) -> None:
+    class Frame:  # what a data frame shows of its columns
+        dtypes: ClassVar = {"price": np.dtype(float), "day": np.dtype("datetime64[s]")}
+        shape = (133, 2)
+
+    with pytest.raises(DataError, match=r"column 'day' holds dates or times \(datetime64"):
+        SFFAClassifier().fit(Frame(), wine[2])
+
+
+def test_steps_too_large_are_told(wine: tuple[Any, ...]) -> None:
+    with pytest.raises(DivergedError, match=r"weights grew to .* lower lr=1e\+06"):
+        SFFAClassifier(hidden=(60,), lr=1e6, epochs=2, random_state=0).fit(wine[0], wine[2])
+    with pytest.warns(ConvergenceWarning, match="the loss did not fall in 10 epochs"):
+        SFFAClassifier(hidden=(60,), lr=10.0, epochs=10, random_state=0).fit(wine[0], wine[2])
+
+
+def test_a_row_of_weight_two_is_two_rows_and_their_order_does_not_matter(
+    wine: tuple[Any, ...],
+) -> None:
+    x, x_test, y, _ = wine
+    weight = np.where(np.arange(len(y)) % 3 == 0, 2, 1)
+    weight[:5] = 0
+    order = np.random.default_rng(0).permutation(weight.sum())
+    options = {"hidden": (60,), "epochs": 3, "random_state": 0}
+    one = SFFAClassifier(**options).fit(x, y, sample_weight=weight)
+    two = SFFAClassifier(**options).fit(x.repeat(weight, axis=0)[order], y.repeat(weight)[order])
+    assert (one.decision_function(x_test) == two.decision_function(x_test)).all()
+
+
+def test_a_class_of_more_weight_is_predicted_more_often() -> None:
+    x = np.random.default_rng(0).normal(size=(400, 3))
+    y = (x[:, 0] + np.random.default_rng(1).normal(size=400) > 1.5).astype(int)
+    fits = [
+        SFFAClassifier(hidden=(60,), epochs=20, class_weight=given, random_state=0).fit(x, y)
+        for given in (None, "balanced")
+    ]
+    few, more = (float(clf.predict(x).mean()) for clf in fits)
+    assert more > few + 0.05
+
+
+def test_the_scale_follows_the_stream_after_a_first_call_of_one_row(
+    wine: tuple[Any, ...],
+) -> None:
+    x, _, y, _ = wine
+    clf = SFFAClassifier(hidden=(60,), random_state=0)
+    clf.partial_fit(x[:1], y[:1])
+    clf.partial_fit(x[1:], y[1:])
+    np.testing.assert_allclose(clf.mean_, x.mean(axis=0))
+    np.testing.assert_allclose(clf.scale_, x.std(axis=0))
+    np.testing.assert_allclose(clf.network_.std.numpy(), x.std(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("continual", ["gaussian", "gem", "a-gem", "replay", "derpp", "er-ace"])
+def test_what_is_kept_does_not_grow_with_the_calls(continual: str, wine: tuple[Any, ...]) -> None:
+    x, _, y, _ = wine
+    clf = SFFAClassifier(
+        hidden=(60,),
+        continual=continual,
+        buffer_size=12,
+        continual_options={f"{continual}.patterns": 4} if "gem" in continual else None,
+        random_state=0,
+    )
+    sizes = []
+    for start in (*range(0, 100, 5), *range(0, 100, 5)):
+        clf.partial_fit(x[start : start + 5], y[start : start + 5])
+        sizes.append(clf.strategy_.megabytes)
+    assert sizes[-1] == sizes[19]
+
+
+def test_pickles_of_earlier_versions_predict_as_they_did_and_learn_on() -> None:
+    folder = Path(__file__).parent / "fixtures"
+    x, y = load_iris(return_X_y=True)
+    for clf, wanted, probability in pickle.loads(
+        (folder / "classifiers-0.1.pickle").read_bytes()
+    ).values():
+        assert clf.predict(x).tolist() == wanted
+        np.testing.assert_allclose(clf.predict_proba(x[:3]), probability, rtol=1e-4)
+        clf.partial_fit(x[::10], y[::10])
+        assert clf.classes_.tolist() == [0, 1, 2]
 
 
 def test_a_class_never_learned_counts_as_wrong_and_is_told(
@@ -243,7 +337,15 @@ def test_a_class_never_learned_counts_as_wrong_and_is_told(
         ({"continual": "joint"}, "unknown continual='joint'"),
         ({"hidden": "wide"}, "hidden is 'auto' or layer widths"),
         ({"epochs": 0}, "epochs must be at least 1"),
-        ({"batch_size": "big"}, "batch_size is 'auto' or a positive number"),
+        ({"epochs": 1.5}, "epochs is 'auto' or a whole number of at least 1, got 1.5"),
+        ({"early_stopping": "often"}, "early_stopping is True, False or 'auto'"),
+        ({"class_weight": {7: 2.0}}, r"class_weight names \[7\]"),
+        ({"class_weight": "even"}, "class_weight is None, 'balanced' or a dictionary"),
+        (
+            {"continual": "ewc", "continual_options": {"ewc.lambda": 3.0}},
+            "unknown option 'ewc.lambda'; did you mean 'ewc.strength'",
+        ),
+        ({"batch_size": "big"}, "batch_size is 'auto' or a whole number"),
         ({"early_stopping": True, "validation_fraction": 1.5}, "validation_fraction"),
         ({"network": {"kk": 3}}, "unknown option 'kk'"),
         ({"lr": -1.0}, "lr must be positive"),

@@ -214,7 +214,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self._incremental.meet(np.unique(self._encode(labels)).tolist())
         x = torch.from_numpy(self._inputs(table))
         y = torch.from_numpy(self._encode(labels))
-        history = self._incremental.learn(x, y, plan, [_Print(plan.epochs)] if self.verbose else [])
+        shown = [_Print(plan.epochs)] if self.verbose else []
+        history = self._incremental.learn(x, y, plan, shown, weight)
         self.n_iter_ = len(history)
         self.loss_curve_ = [epoch.loss for epoch in history]
         self._check_training(plan.lr)

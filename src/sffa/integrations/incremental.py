@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sffa.continual import Experience, Strategy, View
@@ -13,6 +16,8 @@ from sffa.core import Callback, EarlyStopping, Epoch, Learner, Trainer
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.seeds import generator
 from sffa.splits import hold_out
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,17 @@ class Incremental:
         self.strategy.grow(self.trainer.add_classes(classes))
 
     def learn(
-        self, x: Tensor, y: Tensor, plan: Plan, callbacks: Sequence[Callback] = ()
+        self,
+        x: Tensor,
+        y: Tensor,
+        plan: Plan,
+        callbacks: Sequence[Callback] = (),
+        weight: Array | None = None,
     ) -> list[Epoch]:
-        """Learn one portion through the strategy's hooks, as an experience of its own."""
+        """Learn one portion through the strategy's hooks, as an experience of its own.
+
+        An example of twice the ``weight`` (N,) is seen twice as often in every epoch.
+        """
         seed, number = self.trainer.seed, self.portions
         self.trainer.lr, self.trainer.lr_schedule = plan.lr, plan.lr_schedule
         self.strategy.join_run(self.strategy.seed, plan.batch_size)
@@ -68,7 +81,11 @@ class Incremental:
             view,
             range(plan.epochs),
             plan.batch_size,
-            lambda epoch: generator(seed, "order", number, epoch).permutation(len(view)),
+            lambda epoch: _order(
+                len(view),
+                None if weight is None else weight[kept],
+                generator(seed, "order", number, epoch),
+            ),
             hooks=self.strategy,
             experience=number,
             watch=_watched(view, unseen, plan),
@@ -80,6 +97,19 @@ class Incremental:
         self.strategy.after_experience(self.learner, experience)
         self.portions += 1
         return history
+
+
+def _order(count: int, weight: Array | None, rng: np.random.Generator) -> Array:
+    """Return the places of an epoch, each as often as its share of the weight, rounded at random.
+
+    >>> np.sort(_order(4, np.array([1.0, 0.0, 3.0, 0.0]), np.random.default_rng(0))).tolist()
+    [0, 2, 2, 2]
+    """
+    if weight is None:
+        return rng.permutation(count)
+    marks = (np.arange(count) + rng.random()) / count
+    ends = np.cumsum(weight) / weight.sum()
+    return rng.permutation(np.searchsorted(ends, marks, side="right").clip(max=count - 1))
 
 
 def _watched(view: View, unseen: View, plan: Plan) -> dict[str, tuple[Tensor, Tensor]]:

@@ -13,6 +13,7 @@ from sffa.report.figures.probability import surfaces
 from sffa.report.figures.reliability import calibration
 from sffa.report.figures.static import accuracy_bars, learning_curves
 from sffa.report.figures.stream import streams
+from sffa.report.figures.tables import tables_figure
 from sffa.report.figures.updates import dynamics
 from sffa.report.figures.within import within
 
@@ -32,6 +33,7 @@ __all__ = [
     "stability",
     "streams",
     "surfaces",
+    "tables_figure",
     "usage",
     "within",
 ]
