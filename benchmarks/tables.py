@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -272,13 +273,13 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     warm_up()
     rows = read(options.out)
-    for table in chosen(options.tables, TABLES):
-        for split in range(options.splits):
-            for model in chosen(options.models, MODELS):
-                key = table, model, split
-                if key not in rows or options.again:
-                    rows[key] = measure(*key)
-                    print(*key, rows[key]["accuracy"], rows[key]["fit_seconds"], flush=True)
+    tables, models = chosen(options.tables, TABLES), chosen(options.models, MODELS)
+    for split, table in itertools.product(range(options.splits), tables):
+        for model in models:
+            key = table, model, split
+            if key not in rows or options.again:
+                rows[key] = measure(*key)
+                print(*key, rows[key]["accuracy"], rows[key]["fit_seconds"], flush=True)
         write(options.out, rows)
     print(summary(rows.values()))
     drawing = tables_figure(rows.values(), "MLPClassifier", "SFFAClassifier")

@@ -13,36 +13,39 @@ class SFFAClassifier(ForwardForwardClassifier):
     Parameters
     ----------
     hidden
-        Layer widths; ``"auto"``: two layers as wide as the number of features suggests.
+        Layer widths; ``"auto"``: two layers of 400.
     gate
-        Share of the neurons that a label may use; ``"auto"``: 0.3 where its winners fit, none in
-        narrow layers.
+        Share of the neurons that a label may use; ``"auto"``: no gate.
     network
         Other fields of `sffa.core.NetworkConfig`, such as ``{"k": 10}``.
     epochs, batch_size
-        Passes over the examples of a call, and examples in a step; ``"auto"``: from their number.
+        Passes over the examples of a call, and examples in a step; ``"auto"``: from their number,
+        few in `partial_fit`.
     lr
-        Adam's step size.
+        Adam's step size, from which it falls to nothing over a `fit`; ``"auto"``: by the number
+        of features, smaller and constant in `partial_fit`.
     negatives
         Labels an example is contrasted with: ``"all"``, ``"uniform"`` or ``"hard"``.
     standardise
-        Take mean and deviation of each feature at the first call, and use them ever after.
+        Subtract the mean and divide by the deviation of each feature, over all examples so far.
+    class_weight
+        None, ``"balanced"``, or the weight of each class by its name.
     continual
         What protects old classes in `partial_fit`: a name of `sffa.continual.METHODS` such as
-        ``"replay"`` or ``"ewc"``, several joined by ``+``, or None.
+        ``"gaussian"``, ``"replay"`` or ``"ewc"``, several joined by ``+``, or None.
     buffer_size
         Examples that replay keeps, shared equally by the classes.
     continual_options
         Options of the strategies, as in ``{"ewc.strength": 10}``.
     early_stopping, validation_fraction, patience
         Hold a share of each class out, stop when its accuracy has not risen for that many epochs,
-        and go back to the best.
+        and go back to the best; ``"auto"``: where `fit` has 5,000 rows or more.
     warm_start
         Let `fit` go on from the last one; the classes may be others.
     random_state
         Seed of weights, codes, gates, order and buffers.
     verbose
-        Print a line an epoch.
+        Print a line an epoch: loss, accuracy, time, and what remains.
 
     Attributes
     ----------
