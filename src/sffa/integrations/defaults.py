@@ -9,7 +9,7 @@ import math
 
 ENOUGH = 5_000
 """Rows from which a share is held out and training may stop early."""
-_STEPS = 400
+_STEPS = {"sffa": 400, "ffa": 1000}
 _ROWS_A_STEP = 20
 _NEW_STEPS = 40
 
@@ -52,13 +52,13 @@ def batch_for(examples: int, classes: int = 2) -> int:
     return int(min(max(2 ** math.floor(math.log2(most)), 32), 256))
 
 
-def epochs_for(examples: int, batch_size: int) -> int:
-    """Return as many passes as make 400 steps, and one more step for every 20 examples.
+def epochs_for(examples: int, batch_size: int, algorithm: str = "sffa") -> int:
+    """Return as many passes as make 400 steps (FFA 1,000), and one more for every 20 examples.
 
     >>> epochs_for(142, 32), epochs_for(1437, 128), epochs_for(60_000, 256)
     (82, 40, 15)
     """
-    steps = _STEPS + max(examples, 1) // _ROWS_A_STEP
+    steps = _STEPS[algorithm] + max(examples, 1) // _ROWS_A_STEP
     return math.ceil(steps / math.ceil(max(examples, 1) / batch_size))
 
 

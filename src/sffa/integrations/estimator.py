@@ -229,7 +229,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     def _plan(self, examples: int, features: int, classes: int) -> Plan:
         """Return how `fit` learns so many examples."""
         batch_size = _number("batch_size", self.batch_size, defaults.batch_for(examples, classes))
-        epochs = _number("epochs", self.epochs, defaults.epochs_for(examples, batch_size))
+        passes = defaults.epochs_for(examples, batch_size, self._algorithm)
+        epochs = _number("epochs", self.epochs, passes)
         held_out = self._held_out(examples)
         return Plan(
             epochs,
