@@ -29,6 +29,7 @@ from sffa.standardise import RunningMoments
 _LEAST = 1e-9
 _HEAVIEST = 1e4  # a weight beyond this, where inputs are standardised, is that of a step too large
 _ENOUGH_EPOCHS = 10  # after which a loss should have fallen
+_ROWS = 8  # a multiple of this many are scored at once
 _WATCHED = 1000  # rows that verbose takes the accuracy of
 # What pickles of earlier versions do not have.
 _LATER = {"class_weight": None, "_moments": None}
@@ -182,16 +183,19 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     def _goodness(self, X: Any) -> Table:
         """Return the network's scores with columns as in ``classes_``.
 
-        FFA sums over all neurons, and how a product is cut into blocks would show in the last
-        digits of single precision; in double an example's scores do not depend on its neighbours.
+        An example's scores should not depend on its neighbours, in the last digits either. FFA sums
+        over all neurons, so it computes in double precision; for SFFA it is enough that rows are
+        never few, as products of one row and of many are rounded in different ways.
         """
         check_is_fitted(self, "network_")
-        table = torch.from_numpy(self._inputs(validation.examples(self, X)))
-        network = self.network_
+        table = self._inputs(validation.examples(self, X))
+        network, count = self.network_, len(table)
         if self._algorithm == "ffa":
             network = copy.deepcopy(network).double()
-        scores: Table = network.scores(table).double().numpy()
-        return scores[:, self._columns]
+        elif count % _ROWS:
+            table = np.pad(table, ((0, -count % _ROWS), (0, 0)))
+        scores: Table = network.scores(torch.from_numpy(table)).double().numpy()
+        return scores[:count, self._columns]
 
     def _inputs(self, table: Table) -> Table:
         if not self.standardise:

@@ -39,8 +39,10 @@ def labelled(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Table, Lab
     _check_labels(y)
     with _one_line():
         table, labels = validate_data(estimator, X, y, reset=reset, dtype=[np.float32, np.float64])
-        labels = column_or_1d(labels, warn=True)
-        check_classification_targets(labels)
+        if labels.ndim > 1:
+            labels = column_or_1d(labels, warn=True)
+        if labels.dtype.kind not in "biuUS":  # those are classes whatever they are; it takes long
+            check_classification_targets(labels)
     return np.asarray(table), np.asarray(labels)
 
 

@@ -169,16 +169,17 @@ class Gaussian(Strategy):
     def _parts_to_draw(self, wanted: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
         """Draw the part of each pseudo-example: equally many of a class, parts by their counts."""
         groups = self._groups()
-        count = self.buffers["count"].double().numpy()
-        drawn = []
         classes = np.arange(groups.max() + 1)
         if wanted % len(classes):  # what is left over goes to others in every step
             classes = rng.permutation(classes)
-        for group, share in zip(classes, shares(wanted, len(classes)), strict=True):
-            places = np.flatnonzero(groups == group)
-            weights = count[places] / count[places].sum()
-            drawn.append(rng.choice(places, size=share, p=weights))
-        return np.concatenate(drawn)
+        order = np.argsort(groups, kind="stable")
+        count = self.buffers["count"].double().numpy()[order]
+        ends = np.cumsum(count)
+        last = np.searchsorted(groups[order], np.arange(len(classes)), side="right") - 1
+        first = np.concatenate([[0.0], ends[last[:-1]]])
+        drawn = np.repeat(classes, shares(wanted, len(classes)))
+        marks = first[drawn] + rng.random(wanted) * (ends[last] - first)[drawn]
+        return order[np.minimum(np.searchsorted(ends, marks, side="right"), last[drawn])]
 
     def _standardised(self, x: Tensor) -> Tensor:
         """Return examples (N, ...) as (N, D) in the units of the mixtures."""
