@@ -60,6 +60,7 @@ OPTIONS: dict[str, dict] = {
         "activity_norm": "l2",
         "hidden": (16, 20, 12),
     },
+    "sffa odds": {"objective": "contrast", "ranking": "odds", "init": "block", "spread": 1.5},
     "sffa contrast add": {"objective": "contrast", "activity": "add"},
     "sffa contrast disjoint": {"objective": "contrast", "gate": "disjoint", "hidden": (30, 24)},
     "ffa contrast": {"algorithm": "ffa", "objective": "contrast"},

@@ -32,6 +32,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "sffa": {},
     "gated relu": {"gate": 0.5, "activation": "relu", "norm": "rms"},
     "disjoint literal": {"gate": "disjoint", "k": 4, "norm": "literal"},
+    "by odds": {"ranking": "odds"},
     "ffa": {"algorithm": "ffa"},
     "ffa by probability": {"algorithm": "ffa", "ranking": "probability"},
     "ffa gated one-hot": {"algorithm": "ffa", "gate": 0.5, "codes": "onehot"},

@@ -252,7 +252,7 @@ def test_a_column_of_dates_is_named(wine: tuple[Any, ...]) -> None:
 def test_steps_too_large_are_told(wine: tuple[Any, ...]) -> None:
     with pytest.raises(DivergedError, match=r"weights grew to .* lower lr=1e\+06"):
         SFFAClassifier(hidden=(60,), lr=1e6, epochs=2, random_state=0).fit(wine[0], wine[2])
-    with pytest.warns(ConvergenceWarning, match="the loss did not fall in 10 epochs"):
+    with pytest.warns(ConvergenceWarning, match="nothing was learned in 10 epochs"):
         SFFAClassifier(hidden=(60,), lr=10.0, epochs=10, random_state=0).fit(wine[0], wine[2])
 
 

@@ -138,3 +138,22 @@ def test_any_name_can_be_drawn(name):
     for drawing in [*drawn, *figures.learning_curves(groups)]:
         assert inline(drawing.svg, "x")
         assert "\\$" not in drawing.title
+
+
+def test_tables_are_drawn_in_the_order_of_the_first_model_against_another() -> None:
+    rows = [
+        {"table": table, "model": model, "accuracy": str(accuracy + split)}
+        for split in (0, 2)
+        for table, model, accuracy in (
+            ("easy", "A", 90),
+            ("easy", "B", 80),
+            ("hard", "A", 60),
+            ("hard", "B", 70),
+        )
+    ]
+    drawing = figures.tables_figure(rows, against="B", first="A")
+    assert drawing is not None
+    lines = drawing.csv.splitlines()
+    assert lines[1:] == ["hard,A,61.0", "hard,B,71.0", "easy,A,91.0", "easy,B,81.0"]
+    assert "Accuracy above that of B" in drawing.svg
+    assert figures.tables_figure(rows[:1], against="B", first="A") is None

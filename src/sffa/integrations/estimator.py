@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import numbers
 import time
 import warnings
@@ -300,11 +301,14 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         lower = f"lower lr={lr:g} (the default is {usual:g})"
         if not heaviest < _HEAVIEST:
             raise DivergedError(f"training diverged: weights grew to {heaviest:.0e}; {lower}")
-        losses = self.loss_curve_
-        if len(losses) >= _ENOUGH_EPOCHS and losses[-1] >= losses[0] > 0:
+        config, losses = self.network_.config, self.loss_curve_
+        guessing = losses[0]
+        if config.objective == "contrast":
+            guessing = 0.99 * self.network_.depth * math.log(len(self.classes_))
+        if len(losses) >= _ENOUGH_EPOCHS and losses[-1] >= guessing > 0:
             warnings.warn(
-                f"the loss did not fall in {len(losses)} epochs, from {losses[0]:.4g} to "
-                f"{losses[-1]:.4g}: if that is not what the data are like, {lower}",
+                f"nothing was learned in {len(losses)} epochs, the loss is {losses[-1]:.4g}: if "
+                f"that is not what the data are like, {lower}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
