@@ -252,8 +252,8 @@ def test_a_column_of_dates_is_named(wine: tuple[Any, ...]) -> None:
 def test_steps_too_large_are_told(wine: tuple[Any, ...]) -> None:
     with pytest.raises(DivergedError, match=r"weights grew to .* lower lr=1e\+06"):
         SFFAClassifier(hidden=(60,), lr=1e6, epochs=2, random_state=0).fit(wine[0], wine[2])
-    with pytest.warns(ConvergenceWarning, match="nothing was learned in 10 epochs"):
-        SFFAClassifier(hidden=(60,), lr=10.0, epochs=10, random_state=0).fit(wine[0], wine[2])
+    with pytest.warns(ConvergenceWarning, match="nothing was learned in 30 epochs"):
+        SFFAClassifier(lr=10.0, epochs=30, random_state=0).fit(*load_iris(return_X_y=True))
 
 
 def test_a_row_of_weight_two_is_two_rows_and_their_order_does_not_matter(
