@@ -30,7 +30,7 @@ from fuzz.worker import in_memory
 
 _TINY = ("--threads", "1", "--backend", "torch", "--hidden", "20,20", "--set", "k=3")
 _STUDY = ("reproduce", "quick", "--algorithms", "bp", "--seeds", "0-3", "--threads", "1")
-_PATIENCE = 120.0
+_PATIENCE = 600.0
 
 
 @dataclass(frozen=True)
