@@ -57,6 +57,7 @@ class StopAt(Callback):
 def learn(count: int, every: int, checkpoint: Path | None = None, stop: int = -1) -> Result:
     """Learn the stream, or the part of it up to a stop."""
     config = ContinualConfig(
+        algorithm="bp",
         method="replay-reservoir",
         hidden=(60,),
         epochs=1,

@@ -27,13 +27,27 @@ def is_reference(name: str) -> bool:
     return ":" in name
 
 
+def reference_to(kind: type) -> str:
+    """Return the name by which a class is found again, ``module:Class``."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def at_hand(name: str) -> Any:
+    """Return what ``module:Class`` names if its module is imported already, else None.
+
+    What files name is looked up here and never imported: to import is to run code.
+    """
+    place, _, attribute = name.partition(":")
+    return getattr(sys.modules.get(place), attribute, None)
+
+
 def references(config: Mapping[str, Any]) -> list[str]:
     """Return the classes that a run's configuration names, as ``module:Class``.
 
     >>> references({"algorithm": "sffa", "method": "replay+ideas:Shrink"})
     ['ideas:Shrink']
     """
-    given = [config.get(name) for name in ("algorithm", "method", "stream")]
+    given = [config.get(name) for name in ("algorithm", "method", "stream", "negatives")]
     parts = [part for value in given if isinstance(value, str) for part in value.split("+")]
     return [part for part in parts if is_reference(part)]
 

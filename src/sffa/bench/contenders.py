@@ -48,7 +48,7 @@ def _network(algorithm: str, shape: Shape, negatives: str = "all", **options: An
         options["k"] = shape.k
     hidden = (shape.width,) * shape.layers
     learner = make(algorithm, shape.inputs, hidden, range(shape.labels), **options)
-    trainer = Trainer(learner, negatives=negatives)  # type: ignore[arg-type]
+    trainer = Trainer(learner, negatives=negatives)
     return Contender(lambda: trainer.step(x, y), lambda: learner.predict(x))
 
 

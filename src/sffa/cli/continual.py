@@ -43,11 +43,11 @@ from sffa.continual.checkpoint import branch_of
 from sffa.continual.strategies.registry import expectation
 from sffa.continual.streams.registry import find_stream
 from sffa.core import Callback, NetworkConfig
-from sffa.core.presets import COMPARED, is_network, preset_of
+from sffa.core.learner import kind_of
+from sffa.core.presets import COMPARED, is_network, learner_class, preset_of
 from sffa.data import Dataset, load
 from sffa.environment import describe
 from sffa.errors import ConfigurationError
-from sffa.extension import is_reference
 from sffa.files import replacing, write_text
 from sffa.record import Record
 from sffa.report.cells import cells
@@ -272,11 +272,17 @@ def _check_save(save: Path | None, configs: list[ContinualConfig]) -> None:
         return
     if len(configs) > 1:
         raise ConfigurationError(f"--save {save} keeps one network, not those of {len(configs)}")
-    if is_reference(configs[0].algorithm):
+    if not _storable(configs[0]):
         raise ConfigurationError(
-            f"--save keeps networks of sffa itself, not of '{configs[0].algorithm}'"
+            f"--save keeps networks that files can hold, not of '{configs[0].algorithm}': it needs "
+            "a config and restore"
         )
     probe_writable(save)
+
+
+def _storable(config: ContinualConfig) -> bool:
+    """Whether files can hold the networks of an algorithm."""
+    return kind_of(learner_class(config.algorithm)) is not None
 
 
 def _about(config: ContinualConfig, data: Dataset | None, save: Path) -> dict[str, Any]:
@@ -350,7 +356,7 @@ def _run(
             config,
             data,
             callbacks=[bar, *files.watch.callbacks(name, data, stack)],
-            checkpoint=None if is_reference(config.algorithm) else checkpoint,
+            checkpoint=checkpoint if _storable(config) else None,
             keep=kept_folder(out / f"{name}.json") if files.keep else None,
             start=files.start,
         )

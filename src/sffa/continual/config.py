@@ -12,7 +12,7 @@ from sffa.continual.stream import Scenario
 from sffa.continual.streams.registry import check_stream, find_stream
 from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
 from sffa.core.lr_schedule import LRSchedule
-from sffa.core.negatives import Negatives
+from sffa.core.negatives import scheme_of
 from sffa.core.presets import PRESETS, check, completed, is_network
 from sffa.core.trainer import LARGEST_BATCH
 from sffa.extension import is_reference
@@ -58,8 +58,8 @@ class ContinualConfig(Strict):
     backend: Literal["auto", "torch", "numba"] = Field(
         default="auto", description="backend of the forward-forward networks"
     )
-    negatives: Negatives = Field(
-        default="all", description="labels that an example is shown with: all, uniform or hard"
+    negatives: str = Field(
+        default="all", description="labels an example is shown with: all, uniform, hard, your own"
     )
     stream: str = Field(
         default="split", description="a name of continual.STREAMS, or your own as module:Class"
@@ -117,6 +117,7 @@ class ContinualConfig(Strict):
     def _known(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
         own = is_reference(self.algorithm)
+        scheme_of(self.negatives)
         if self.negatives != "all" and not own and not is_network(self.algorithm):
             raise ValueError(f"{self.algorithm} has no negatives: leave negatives='all'")
         stream = find_stream(self.stream)

@@ -29,12 +29,12 @@ from sffa.continual.views import View
 from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make, multiply_adds
 from sffa.core.batch import Array
 from sffa.core.callbacks import StopTraining, notify
-from sffa.core.learner import KINDS
+from sffa.core.learner import KINDS, kind_of
 from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, SFFAError, SFFAWarning, warn_renamed
-from sffa.extension import code_of, is_reference, note_source
+from sffa.extension import code_of, is_reference, note_source, reference_to
 from sffa.memory import peak_mb, restart_peak
 from sffa.standardise import RunningScale, scale_of
 
@@ -187,10 +187,11 @@ class ContinualRun:
                 f"'{self.config.method}' has no gradient to work on; use method 'naive'"
             )
         files = self.checkpoint, self.keep
-        if any(files) and type(learner) not in KINDS.values():
+        if any(files) and kind_of(type(learner)) is None:
             raise ConfigurationError(
-                f"a checkpoint holds networks of sffa itself, not a {type(learner).__name__}: run "
-                "it without"
+                f"a checkpoint holds networks that come back as they are, not a "
+                f"{type(learner).__name__}: define it in a module, with a config and restore, or "
+                "run it without"
             )
 
     def _standardise(self, learner: Learner) -> None:
@@ -524,10 +525,12 @@ def _described(
     if learner is not None:
         kind = type(learner)
         note_source(kind)
-        told["algorithm"] = f"{kind.__module__}:{kind.__qualname__}"
-        if kind in KINDS.values():
+        told["algorithm"] = reference_to(kind)
+        if kind_of(kind) is not None:
             values = learner.config.model_dump(mode="json", exclude_defaults=True)
-            told["algorithm"] = name_of(learner) or values.pop("algorithm", "sffa")
+            algorithm = values.pop("algorithm", "sffa")
+            if kind in KINDS.values():
+                told["algorithm"] = name_of(learner) or algorithm
             told["hidden"] = learner.config.hidden  # type: ignore[attr-defined]
             apart = ("inputs", "hidden", "seed")
             told["network"] = {n: v for n, v in values.items() if n not in apart}

@@ -8,6 +8,7 @@ from sffa.core.cost import Cost, multiply_adds
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth
 from sffa.core.learner import Learner, load
+from sffa.core.negatives import NegativeScheme
 from sffa.core.network import Network
 from sffa.core.presets import PRESETS, make
 from sffa.core.trainer import Trainer
@@ -24,6 +25,7 @@ __all__ = [
     "Epoch",
     "Growth",
     "Learner",
+    "NegativeScheme",
     "Network",
     "NetworkConfig",
     "Progress",

@@ -16,6 +16,7 @@ from sffa.core.budget import count_parameters
 from sffa.core.config import Strict
 from sffa.core.growth import Growth
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
+from sffa.extension import at_hand, is_reference, reference_to
 
 BLOCK = 512  # examples scored at once: larger ones are no faster, and FFA keeps every latent
 KINDS: dict[str, type[Learner]] = {}  # what a model file calls each class that it can hold
@@ -304,11 +305,11 @@ class Learner(nn.Module, ABC):
 
     def header(self, notes: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what a model file says of this learner; ``notes`` are JSON-ready."""
-        kind = next((name for name, cls in KINDS.items() if cls is type(self)), None)
+        kind = kind_of(type(self))
         if kind is None:
             raise ModelFileError(
                 f"a {type(self).__name__} cannot be saved here: it would come back as something "
-                "else; keep its state_dict() with safetensors or torch"
+                "else; define it in a module, with a config and restore, or keep its state_dict()"
             )
         return {
             "kind": kind,
@@ -353,10 +354,9 @@ def restored(
     """Make the learner that a file's header and tensors describe."""
     own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _OTHERS}
     try:
-        if header.kind not in KINDS:
-            raise ModelFileError(f"it holds a '{header.kind}', known are {sorted(KINDS)}")
-        _check_size(header, own)
-        learner = KINDS[header.kind].restore(header.config, header.classes, own)
+        kind = _found(header.kind)
+        _check_size(header, kind, own)
+        learner = kind.restore(header.config, header.classes, own)
         learner.tasks = {int(task): columns for task, columns in header.tasks.items()}
         learner.current = header.current
         learner.standardise(own["mean"], own["std"])
@@ -368,12 +368,37 @@ def restored(
     return learner.to(device)
 
 
-def _check_size(header: storage.Header, tensors: dict[str, Tensor]) -> None:
+def kind_of(cls: type[Learner]) -> str | None:
+    """Return what a file calls a class: its kind, or ``module:Class`` of one's own; None: nothing.
+
+    One's own needs `restore`, which subclasses of `Network` and `Backprop` have, and must be found
+    under its name.
+    """
+    known = next((name for name, each in KINDS.items() if each is cls), None)
+    name = reference_to(cls)
+    own = cls.restore.__func__ is not Learner.restore.__func__  # type: ignore[attr-defined]
+    return known or (name if own and at_hand(name) is cls else None)
+
+
+def _found(kind: str) -> type[Learner]:
+    """Return the class that a file names; one's own is never imported, it must be at hand."""
+    found = KINDS.get(kind) or at_hand(kind)
+    if isinstance(found, type) and issubclass(found, Learner):
+        return found
+    if is_reference(kind):
+        raise ModelFileError(
+            f"it needs the class '{kind[:80]}': import its module first, and load it then"
+        )
+    raise ModelFileError(f"it holds a '{kind[:80]}', known are {sorted(KINDS)}")
+
+
+def _check_size(header: storage.Header, kind: type[Learner], tensors: dict[str, Tensor]) -> None:
     """Refuse a configuration that asks for more weights than the file holds."""
-    if header.kind not in ("network", "backprop"):
+    base = next((name for name, cls in KINDS.items() if issubclass(kind, cls)), None)
+    if base not in ("network", "backprop"):
         return  # their `restore` compares sizes itself
     inputs, hidden = header.config.get("inputs"), header.config.get("hidden")
-    code = header.config.get("code_size", 0) if header.kind == "network" else None
+    code = header.config.get("code_size", 0) if base == "network" else None
     if header.config.get("codes") == "onehot":
         code = 0
     if not isinstance(hidden, list) or not all(

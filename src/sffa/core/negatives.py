@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from abc import ABC, abstractmethod
+from typing import Literal, TypeGuard
 
 import numpy as np
 import torch
@@ -10,13 +11,57 @@ from torch import Tensor
 
 from sffa.core.batch import Task
 from sffa.core.learner import Learner
+from sffa.errors import ConfigurationError, nearest
+from sffa.extension import import_class, is_reference, reference_to
 
 Negatives = Literal["all", "uniform", "hard"]
 KINDS: tuple[Negatives, ...] = ("all", "uniform", "hard")
 
 
+class NegativeScheme(ABC):
+    """Which labels each example is contrasted with, drawn anew in every step.
+
+    A class or an instance is given as ``Trainer(negatives=…)``, its name, ``module:Class``, as
+    ``negatives`` of a run. What it draws must come from ``rng``, and it keeps nothing between
+    steps: then a stopped run goes on to the same bits.
+    """
+
+    @abstractmethod
+    def draw(
+        self, learner: Learner, x: Tensor, y: Tensor, rng: np.random.Generator, task: Task = None
+    ) -> Tensor | None:
+        """Return columns (batch, labels), the right one among them, -1 for none; None: all."""
+
+
+def scheme_of(given: object) -> Negatives | NegativeScheme:
+    """Return a kind by name, or the scheme that a class, an instance or ``module:Class`` is."""
+    if isinstance(given, NegativeScheme):
+        return given
+    kind = import_class(given, NegativeScheme) if is_own(given) else given  # type: ignore[type-abstract]
+    if isinstance(kind, type) and issubclass(kind, NegativeScheme):
+        return kind()
+    if given not in KINDS:
+        hint = nearest(str(given), list(KINDS))
+        raise ConfigurationError(
+            f"unknown negatives '{given}'{hint}; known: {', '.join(KINDS)}; your own: module:Class"
+        )
+    return given
+
+
+def is_own(given: object) -> TypeGuard[str]:
+    """Whether a value names a scheme of the user's own."""
+    return isinstance(given, str) and is_reference(given)
+
+
+def name_of(scheme: Negatives | NegativeScheme) -> str:
+    """Return what files and records call a scheme."""
+    if isinstance(scheme, str):
+        return scheme
+    return reference_to(type(scheme))
+
+
 def draw(
-    kind: Negatives,
+    kind: Negatives | NegativeScheme,
     learner: Learner,
     x: Tensor,
     y: Tensor,
@@ -31,6 +76,8 @@ def draw(
     """
     if kind == "all":
         return None
+    if isinstance(kind, NegativeScheme):
+        return kind.draw(learner, x, y, rng, task)
     column = learner.columns(y)
     others = learner.training_labels(column, task)
     weights = torch.ones(others.shape, dtype=torch.float64, device=others.device)

@@ -87,6 +87,13 @@ def preset_of(algorithm: str) -> Preset:
     return PRESETS[algorithm]
 
 
+def learner_class(algorithm: str) -> type[Learner]:
+    """Return the class of an algorithm's learners."""
+    if is_reference(algorithm):
+        return import_class(algorithm, Learner)  # type: ignore[type-abstract]
+    return preset_of(algorithm).kind
+
+
 def name_of(learner: Learner) -> str | None:
     """Return the name whose preset is of the learner's class, for what is no network; else None."""
     others = ((n, p) for n, p in PRESETS.items() if p.network is None)

@@ -31,7 +31,7 @@ from sffa.core.growth import Growth, update_optimizer
 from sffa.core.hooks import NO_HOOKS, StepHooks
 from sffa.core.learner import Learner, restored
 from sffa.core.lr_schedule import LR_SCHEDULES, LRSchedule, lr_factor
-from sffa.core.negatives import Negatives
+from sffa.core.negatives import Negatives, NegativeScheme, scheme_of
 from sffa.core.seeds import generator
 from sffa.core.training_state import TrainingState, moments_of
 from sffa.errors import (
@@ -69,7 +69,8 @@ class Trainer:
     lr
         Adam's step size.
     negatives
-        ``"all"`` labels, or a pair with a ``"uniform"`` or ``"hard"`` wrong label.
+        ``"all"`` labels, or a pair with a ``"uniform"`` or ``"hard"`` wrong label; or a
+        `NegativeScheme` of your own.
     schedule
         ``"online"``: every layer sees every batch; ``"greedy"``: one layer to the end, then the
         next, the earlier ones frozen.
@@ -94,14 +95,13 @@ class Trainer:
         self,
         learner: Learner,
         lr: float = 1e-3,
-        negatives: Negatives = "all",
+        negatives: Negatives | type[NegativeScheme] | NegativeScheme | str = "all",
         schedule: Literal["online", "greedy"] = "online",
         seed: int = 0,
         *,
         standardise: bool = True,
         lr_schedule: LRSchedule = "constant",
     ) -> None:
-        _check_choice("negatives", negatives, negative_labels.KINDS)
         _check_choice("lr_schedule", lr_schedule, LR_SCHEDULES)
         _check_choice("schedule", schedule, SCHEDULES)
         if not learner.contrastive and (negatives != "all" or schedule != "online"):
@@ -115,7 +115,7 @@ class Trainer:
             raise ConfigurationError(f"seed must not be negative, got {seed}")
         self.learner = learner
         self.lr = lr
-        self.negatives: Negatives = negatives
+        self.scheme = scheme_of(negatives)
         self.schedule = schedule
         self.seed = seed
         self.standardise = standardise
@@ -125,6 +125,11 @@ class Trainer:
         self.rng = generator(seed, "training")
         parameters = {"params": list(learner.parameters())}  # none, if learning in closed form
         self.optimizer = torch.optim.Adam([parameters], lr=lr, fused=True)
+
+    @property
+    def negatives(self) -> str:
+        """The name of the scheme of negatives."""
+        return negative_labels.name_of(self.scheme)
 
     def __repr__(self) -> str:
         scaled = "" if self.learner.standardised else f", standardise={self.standardise}"
@@ -174,7 +179,7 @@ class Trainer:
         x, y = self._batch(x, y)
         if not self.learner.contrastive:
             return self.learner.loss(x, y, task)
-        pairs = negative_labels.draw(self.negatives, self.learner, x, y, self.rng, task)
+        pairs = negative_labels.draw(self.scheme, self.learner, x, y, self.rng, task)
         contrast: Callable[..., Tensor] = self.learner.loss
         return contrast(x, y, task, candidates=pairs, layer=self.layer)
 

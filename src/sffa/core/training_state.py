@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor, nn
 
 from sffa.core.lr_schedule import LRSchedule
+from sffa.core.negatives import KINDS, is_own
 from sffa.errors import ModelFileError
+from sffa.extension import at_hand
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 _Word = Annotated[int, Field(ge=0, lt=2**128, strict=True)]
@@ -33,7 +35,7 @@ class TrainingState(BaseModel):
     """Everything but tensors that training needs to go on."""
 
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
-    negatives: Literal["all", "uniform", "hard"]
+    negatives: Annotated[str, Field(max_length=200, strict=True)]
     schedule: Literal["online", "greedy"]
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)]
     layer: Annotated[int, Field(ge=0, lt=2**31, strict=True)] | None
@@ -48,6 +50,11 @@ class TrainingState(BaseModel):
             state = cls(**given)
         except (ValidationError, TypeError) as error:
             raise ModelFileError(said(error)) from None
+        known = state.negatives in KINDS
+        if not known and (not is_own(state.negatives) or at_hand(state.negatives) is None):
+            raise ModelFileError(
+                f"it needs the negatives '{state.negatives[:80]}': import their module first"
+            )
         if state.layer is not None and state.layer >= depth:
             raise ModelFileError(f"layer {state.layer} of {depth} is to be trained")
         return state

@@ -277,7 +277,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         """Make a network for tables of so many features, and what trains and protects it."""
         seed = _seed(self.random_state)
         network = self._make_network(features, seed)
-        trainer = Trainer(network, lr=plan.lr, negatives=self.negatives, seed=seed)  # type: ignore[arg-type]
+        trainer = Trainer(network, lr=plan.lr, negatives=self.negatives, seed=seed)
         self._incremental = Incremental(trainer, self._make_strategy(seed, plan.batch_size))
         self._moments = RunningMoments() if self.standardise else None
         self.network_ = network
