@@ -14,11 +14,22 @@ import pytest
 import torch
 from tests.continual.toy import StopAt, small, toy
 
+import sffa
 from sffa import Network
 from sffa.cli import main
-from sffa.continual import ContinualConfig, ContinualRun, Stopped, Stream, make_strategy, run
+from sffa.continual import (
+    Combined,
+    ContinualConfig,
+    ContinualRun,
+    Replay,
+    Stopped,
+    Strategy,
+    Stream,
+    make_strategy,
+    run,
+)
 from sffa.data import from_arrays, load
-from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAWarning
+from sffa.errors import ConfigurationError, DataError, SFFAWarning
 from sffa.study import StaticConfig, run_static
 from sffa.testing import check_strategy
 
@@ -112,15 +123,14 @@ def test_an_own_strategy_joins_others_and_goes_on_after_a_stop() -> None:
     assert float(whole.strategy.tensors()["1.buffers.steps"]) == whole.steps
 
 
-def test_an_own_algorithm_learns_and_says_that_it_cannot_be_saved() -> None:
+def test_an_own_algorithm_learns_and_comes_back_from_a_file() -> None:
     config = small("ideas:Double", method="ewc", network={})
-    result = run(config, toy())
+    result = run(config, toy(), checkpoint="c.safetensors")
     assert type(result.learner).__name__ == "Double"
     assert result.metrics["acc"] > 10
-    with pytest.raises(ConfigurationError, match="networks of sffa itself, not a Double"):
-        run(config, toy(), checkpoint="c.safetensors")
-    with pytest.raises(ModelFileError, match="a Double cannot be saved here"):
-        result.learner.save("d.safetensors")
+    assert run(config, toy(), checkpoint="c.safetensors").rows == result.rows
+    result.learner.save("d.safetensors")
+    assert type(sffa.load("d.safetensors")) is type(result.learner)
 
 
 def test_a_network_with_one_thing_changed_is_otherwise_what_sffa_is() -> None:
@@ -365,3 +375,41 @@ def test_the_documented_streams_run(capsys: pytest.CaptureFixture[str]) -> None:
     halves = names["Halves"](toy(), "class", 0, 3)
     assert [len(e.train) for e in halves] == [40] * 6
     assert halves.learned == [1, 3, 5]
+
+
+def test_hooks_see_new_and_extra_examples_apart_the_loss_the_optimiser_and_epochs() -> None:
+    class Watch(Strategy):
+        transient = frozenset({"steps", "epochs"})
+
+        def __init__(self):
+            super().__init__()
+            self.steps, self.epochs = [], []
+
+        def after_batch(self, learner, step):
+            extra = 0 if step.extra is None else len(step.extra.y)
+            rate = step.optimizer.param_groups[0]["lr"]
+            self.steps.append((len(step.new.y), extra, float(step.loss), rate))
+
+        def after_epoch(self, learner, epoch, clock):
+            self.epochs.append((clock.experience, clock.epoch, epoch.loss))
+
+    watch = Watch()
+    config = small("bp", epochs=2)
+    run(config, toy(), strategy=Combined([Replay(capacity=10), watch]))
+    assert [step[:2] for step in watch.steps[:10]] == [(16, 0)] * 10
+    assert {step[1] for step in watch.steps[10:]} == {10}
+    assert {step[3] for step in watch.steps} == {config.lr}
+    assert [epoch[:2] for epoch in watch.epochs] == [(e, n) for e in range(3) for n in range(2)]
+    first = sum(step[2] for step in watch.steps[:5]) / 5
+    assert watch.epochs[0][2] == pytest.approx(first, rel=1e-5)
+
+
+def test_the_optimiser_can_start_anew_with_each_experience(tmp_path: Path) -> None:
+    kept, anew = (run(small("bp", reset_optimizer=r), toy()) for r in (False, True))
+    assert kept.rows[1] == anew.rows[1]
+    assert kept.rows[2:] != anew.rows[2:]
+    path = tmp_path / "checkpoint.safetensors"
+    config = small("bp", reset_optimizer=True)
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint=path, callbacks=[StopAt(18)])
+    assert run(config, toy(), checkpoint=path).rows == anew.rows

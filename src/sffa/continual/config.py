@@ -73,21 +73,17 @@ class ContinualConfig(Strict):
     evaluate_every: int | None = Field(
         default=None, ge=1, description="experiences from one evaluation to the next"
     )
+    reset_optimizer: bool = Field(
+        default=False, description="whether Adam starts anew with each experience"
+    )
     branch: str | None = Field(
         default=None, description="the run it goes on from: its hash, @, experiences done"
     )
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
     later: ClassVar[tuple[str, ...]] = (
-        *(
-            "lr_schedule",
-            "stream",
-            "holdout",
-            "standardise",
-            "evaluate_every",
-            "branch",
-            "negatives",
-        ),
+        *("lr_schedule", "stream", "holdout", "standardise", "evaluate_every"),
+        *("branch", "negatives", "reset_optimizer"),
     )
 
     @model_validator(mode="before")

@@ -265,6 +265,8 @@ class ContinualRun:
             self.scale.add(experience.train.x.numpy())
             self.learner.standardise(*self.scale.values())
         self.strategy.grow(self.trainer.add_classes(experience.labels, experience.task))
+        if self.config.reset_optimizer:
+            self.trainer.optimizer.state.clear()
         if self.stream.boundaries:
             self.strategy.before_experience(self.learner, experience)
         self.state.entered = True

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import torch
 from torch import Tensor
 
 from sffa.core.batch import Batch, Clock
+from sffa.core.callbacks import Epoch
 from sffa.core.learner import Learner
+
+
+class Step(NamedTuple):
+    """One step that was taken: ``new`` examples and those of ``extra_batch`` apart, and the loss.
+
+    ``loss`` is a detached scalar, of both together, with the term of ``extra_loss``.
+    """
+
+    new: Batch
+    extra: Batch | None
+    loss: Tensor
+    optimizer: torch.optim.Optimizer
+    clock: Clock
 
 
 class StepHooks:
@@ -34,6 +51,12 @@ class StepHooks:
 
     def after_step(self, learner: Learner) -> None:
         """Look at the step; gradients are still those it was made from."""
+
+    def after_batch(self, learner: Learner, step: Step) -> None:
+        """See what a step was made of: examples, loss and optimiser."""
+
+    def after_epoch(self, learner: Learner, epoch: Epoch, clock: Clock) -> None:
+        """See what a pass over the examples came to; ``clock`` is that of its last batch."""
 
 
 NO_HOOKS = StepHooks()

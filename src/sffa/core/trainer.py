@@ -28,7 +28,7 @@ from sffa.core.batches import Batches
 from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
-from sffa.core.hooks import NO_HOOKS, StepHooks
+from sffa.core.hooks import NO_HOOKS, Step, StepHooks
 from sffa.core.learner import Learner, restored
 from sffa.core.lr_schedule import LR_SCHEDULES, LRSchedule, lr_factor
 from sffa.core.negatives import Negatives, NegativeScheme, scheme_of
@@ -149,7 +149,7 @@ class Trainer:
     ) -> Tensor:
         """Learn from one batch through a strategy's hooks; return its loss, detached."""
         self._check_growth()
-        batch = Batch(*self._batch(x, y), task)
+        batch = new = Batch(*self._batch(x, y), task)
         extra = hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
@@ -166,6 +166,7 @@ class Trainer:
         hooks.after_backward(self.learner, clock)
         self.optimizer.step()
         hooks.after_step(self.learner)
+        hooks.after_batch(self.learner, Step(new, extra, loss.detach(), self.optimizer, clock))
         return loss.detach()
 
     def _observe(self, batch: Batch, clock: Clock) -> Tensor:
@@ -303,6 +304,7 @@ class Trainer:
             trained = len(places) - first_batch * batch_size
             history.append(self._finished(float(total) / max(trained, 1), started, watch or {}))
             first_batch = 0
+            hooks.after_epoch(self.learner, history[-1], Clock(experience, epoch, now.batch))
             if notify(callbacks, "on_epoch_end", now, history[-1]):
                 break
         self._set_lr(0.0)

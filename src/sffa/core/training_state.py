@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor, nn
 
 from sffa.core.lr_schedule import LRSchedule
-from sffa.core.negatives import KINDS, is_own
 from sffa.errors import ModelFileError
-from sffa.extension import at_hand
+from sffa.extension import at_hand, is_reference
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 _Word = Annotated[int, Field(ge=0, lt=2**128, strict=True)]
@@ -50,8 +49,7 @@ class TrainingState(BaseModel):
             state = cls(**given)
         except (ValidationError, TypeError) as error:
             raise ModelFileError(said(error)) from None
-        known = state.negatives in KINDS
-        if not known and (not is_own(state.negatives) or at_hand(state.negatives) is None):
+        if is_reference(state.negatives) and at_hand(state.negatives) is None:
             raise ModelFileError(
                 f"it needs the negatives '{state.negatives[:80]}': import their module first"
             )

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from sffa.continual.stream import AnyStream, Experience
 from sffa.continual.views import View
-from sffa.core import Growth, Learner
+from sffa.core import Epoch, Growth, Learner
 from sffa.core.batch import Batch, Clock, join
-from sffa.core.hooks import StepHooks
+from sffa.core.hooks import Step, StepHooks
 from sffa.errors import ConfigurationError, nearest, warn_renamed
 
 _OLD_HOOKS = {"penalty": "add_penalty_gradients"}
@@ -211,6 +211,14 @@ class Combined(Strategy):
     def after_step(self, learner: Learner) -> None:  # noqa: D102
         for part in self.parts:
             part.after_step(learner)
+
+    def after_batch(self, learner: Learner, step: Step) -> None:  # noqa: D102
+        for part in self.parts:
+            part.after_batch(learner, step)
+
+    def after_epoch(self, learner: Learner, epoch: Epoch, clock: Clock) -> None:  # noqa: D102
+        for part in self.parts:
+            part.after_epoch(learner, epoch, clock)
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:  # noqa: D102
         for part in self.parts:
