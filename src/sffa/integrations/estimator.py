@@ -102,7 +102,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 "fit needs at least two classes to tell apart, got one class only: "
                 f"{present.tolist()[0]!r}; to learn one class after the other use partial_fit"
             )
-        plan = self._plan(*table.shape, len(present))
+        examples, features = table.shape
+        plan = self._plan(examples, features, len(present))
         return self._learn(table, labels, weight, present, plan, anew)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -121,8 +122,9 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         if classes is not None and not np.isin(present, named).all():
             strange = np.setdiff1d(present, named).tolist()
             raise DataError(f"y holds {strange[:5]}, which are not in classes={named.tolist()}")
-        met = [] if anew else self.classes_
-        plan = self._portion_plan(*table.shape, not np.isin(present, met).all())
+        new = anew or not np.isin(present, self.classes_).all()
+        examples, features = table.shape
+        plan = self._portion_plan(examples, features, new)
         return self._learn(table, labels, weight, named, plan, anew)
 
     def decision_function(self, X: Any) -> Table:
@@ -399,7 +401,8 @@ def _number(name: str, given: Any, automatic: Any, *, whole: bool = True) -> Any
     wanted = "a whole number of at least 1" if whole else "a positive number"
     if isinstance(given, str) and given == "auto":
         return automatic
-    if isinstance(given, str) or not isinstance(given, numbers.Integral if whole else numbers.Real):
+    kind: Any = numbers.Integral if whole else numbers.Real
+    if not isinstance(given, kind):
         raise ConfigurationError(f"{name} is 'auto' or {wanted}, got {given!r}")
     if given < 1 and whole:
         raise ConfigurationError(f"{name} must be at least 1, got {given}")

@@ -179,7 +179,8 @@ class Gaussian(Strategy):
         first = np.concatenate([[0.0], ends[last[:-1]]])
         drawn = np.repeat(classes, shares(wanted, len(classes)))
         marks = first[drawn] + rng.random(wanted) * (ends[last] - first)[drawn]
-        return order[np.minimum(np.searchsorted(ends, marks, side="right"), last[drawn])]
+        places = np.minimum(np.searchsorted(ends, marks, side="right"), last[drawn])
+        return np.asarray(order[places])
 
     def _standardised(self, x: Tensor) -> Tensor:
         """Return examples (N, ...) as (N, D) in the units of the mixtures."""
