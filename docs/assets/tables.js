@@ -1,0 +1,37 @@
+// Tables of five rows or more can be sorted by a click on the head of a column.
+(function () {
+  "use strict";
+
+  function key(row, column) {
+    var text = row.cells[column].textContent.trim().replace(/−/g, "-").replace(/,(?=\d{3})/g, "");
+    var number = parseFloat(text.replace(/^[^\d+-]*(?=[+-]?\d)/, ""));
+    return { text: text, number: /^[^a-z]*\d/i.test(text) ? number : NaN };
+  }
+
+  function before(a, b) {
+    if (isNaN(a.number) !== isNaN(b.number)) return isNaN(a.number) ? 1 : -1;
+    return isNaN(a.number) ? a.text.localeCompare(b.text) : a.number - b.number;
+  }
+
+  function sort(table, head, column) {
+    var down = head.getAttribute("aria-sort") === "ascending";
+    var body = table.tBodies[0];
+    var rows = Array.from(body.rows).map(function (row) { return [key(row, column), row]; });
+    rows.sort(function (a, b) { return down ? before(b[0], a[0]) : before(a[0], b[0]); });
+    table.querySelectorAll("th").forEach(function (other) { other.removeAttribute("aria-sort"); });
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    rows.forEach(function (row) { body.appendChild(row[1]); });
+  }
+
+  document.querySelectorAll(".md-typeset table:not([class])").forEach(function (table) {
+    if (!table.tHead || table.tBodies[0].rows.length < 5) return;
+    Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {
+      if (!head.textContent.trim()) return;
+      var button = document.createElement("button");
+      button.type = "button";
+      button.append.apply(button, Array.from(head.childNodes));
+      head.append(button);
+      button.addEventListener("click", function () { sort(table, head, column); });
+    });
+  });
+})();

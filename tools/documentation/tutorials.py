@@ -1,0 +1,133 @@
+"""Tutorials: scripts that are run when the site is built, shown as pages, offered as notebooks.
+
+A script is in jupytext's percent format. Each runs in a kernel and a folder of its own; one that
+raises fails the build. What ran before is kept by the digest of the script and of the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+import re
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+CACHE = Path(".cache/tutorials")
+_AT_ONCE = 2
+_SECONDS = 300
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Run the tutorials and add a page, a notebook and the files they made for each."""
+    scripts = sorted((Path(config["docs_dir"]) / "tutorials").glob("*.py"))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        done = list(pool.map(run, scripts))
+    for script, folder in zip(scripts, done, strict=True):
+        notebook = nbformat.read(folder / "notebook.ipynb", as_version=4)
+        place = f"tutorials/{script.stem}"
+        files.append(File.generated(config, f"{place}.md", content=page(notebook, script.stem)))
+        for made, name in [(folder / "notebook.ipynb", f"{place}.ipynb")] + [
+            (path, f"{place}/{path.name}") for path in sorted(folder.glob("*.html"))
+        ]:
+            files.append(File.generated(config, name, abs_src_path=str(made.absolute())))
+    return files
+
+
+def run(script: Path) -> Path:
+    """Run a script unless it has run as it is, and return the folder of what it made."""
+    folder = CACHE / f"{script.stem}-{_digest(script)}"
+    if (folder / "notebook.ipynb").is_file():
+        return folder
+    notebook = jupytext.read(script)
+    notebook.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
+    with tempfile.TemporaryDirectory() as place:
+        work = Path(place)
+        client = NotebookClient(
+            notebook,
+            timeout=_SECONDS,
+            kernel_name="python3",
+            resources={"metadata": {"path": place}},
+            extra_arguments=["--InlineBackend.figure_formats={'svg'}"],
+        )
+        try:
+            client.execute(env=_environment(work))
+        except CellExecutionError as error:
+            raise PluginError(f"tutorial {script.name}: {_COLOUR.sub('', str(error))}") from None
+        folder.mkdir(parents=True, exist_ok=True)
+        for made in work.glob("*.html"):
+            (folder / made.name).write_bytes(made.read_bytes())
+    nbformat.write(notebook, folder / "notebook.ipynb")
+    return folder
+
+
+def _digest(script: Path) -> str:
+    found = hashlib.sha256(script.read_bytes())
+    for path in sorted(Path("src/sffa").rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return the kernel's variables: the package at hand, and figures in the style of the others."""
+    from sffa.report.style import SETTINGS
+
+    lines = [f"{name}: {str(value).lstrip('#')}\n" for name, value in SETTINGS.items()]
+    style = folder / "matplotlibrc"
+    style.write_text("".join(lines), encoding="utf-8")
+    package = str(Path("src").absolute())
+    paths = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
+    return {**os.environ, "PYTHONPATH": paths, "MATPLOTLIBRC": str(style), "COLUMNS": "100"}
+
+
+def page(notebook: Any, name: str) -> str:
+    """Return the notebook as Markdown."""
+    parts = []
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+            continue
+        parts.append(f"```python\n{cell.source}\n```")
+        parts += [_shown(output, f"cell{number}") for output in cell.outputs]
+    title, *rest = parts
+    note = (
+        f"[Notebook]({name}.ipynb){{ .md-button download }} "
+        "Run when this page was built; what stands below the code is what it printed."
+    )
+    return "\n\n".join([title, note, *rest])
+
+
+def _shown(output: Any, prefix: str) -> str:
+    from sffa.report.svg import inline
+
+    if output.output_type == "stream":
+        return _text(output.text)
+    if output.output_type == "error":
+        return _text("\n".join(output.traceback))
+    data = output.get("data", {})
+    if "image/svg+xml" in data:
+        return f'<div class="drawing">{_one_line(inline(data["image/svg+xml"], prefix))}</div>'
+    return _text(data.get("text/plain", ""))
+
+
+def _one_line(svg: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", svg)
+
+
+def _text(text: str) -> str:
+    plain = html.escape(_COLOUR.sub("", text).rstrip())
+    return f'<div class="output" markdown="0"><pre>{plain}</pre></div>'
