@@ -29,11 +29,10 @@ import numpy as np
 import onnxruntime
 
 session = onnxruntime.InferenceSession("digits.onnx")
-x = data.test.flat.astype(np.float32)
-if data.test.x.dtype == np.uint8:
-    x /= 255
+x = data.test.flat.astype(np.float32) / 255  # bytes are divided by 255 before the graph
 scores, labels = session.run(["scores", "label"], {"input": x})
-print((labels == net.predict(data.test.flat)).mean(), np.abs(scores - net.scores(data.test.flat)).max())
+print("same labels:", (labels == net.predict(data.test.flat)).mean())
+print("scores differ by at most", np.abs(scores - net.scores(data.test.flat)).max())
 
 # %% [markdown]
 # ## Without torch
@@ -46,7 +45,7 @@ print((labels == net.predict(data.test.flat)).mean(), np.abs(scores - net.scores
 from pathlib import Path
 
 np.savez("day_two.npz", x=data.train.flat[:64], y=data.train.y[:64], test=data.test.flat)
-Path("device.py").write_text('''
+written = Path("device.py").write_text("""
 import sys
 
 import numpy as np
@@ -58,8 +57,8 @@ network = lite.load("digits.safetensors", lr=1e-3)
 np.save("predicted.npy", network.predict(day["test"]))
 network.partial_fit(day["x"], day["y"])
 network.save("learned.safetensors")
-print("torch" in sys.modules, [n for n in ("numpy", "numba", "scipy") if n in sys.modules])
-''');
+print({name: name in sys.modules for name in ("numpy", "torch", "numba", "scipy")})
+""")
 
 # %%
 # !python device.py
@@ -69,8 +68,9 @@ print("torch" in sys.modules, [n for n in ("numpy", "numba", "scipy") if n in sy
 
 # %%
 print((np.load("predicted.npy") == net.predict(data.test.flat)).mean())
-learned = sffa.load("learned.safetensors")
-print(f"{(learned.predict(data.test.flat) == data.test.y).mean():.3f}")
+for name in ("digits", "learned"):
+    model = sffa.load(f"{name}.safetensors")
+    print(f"{name:8} {(model.predict(data.test.flat) == data.test.y).mean():.3f}")
 
 # %% [markdown]
 # More: [ONNX](../integrations/onnx.md), [`sffa.lite`](../reference/sffa.lite.md).

@@ -20,13 +20,14 @@ class Typical(Strategy):
         self.each = each  # annotated arguments are options: their values are checked
 
     def extra_batch(self, clock):
-        """Called before every step: examples to learn together with the new ones."""
+        """Return, before every step, examples to learn together with the new ones."""
         if not self.buffers:
             return None
-        return Batch(self.buffers["x"], self.buffers["y"], self.buffers["task"])
+        x, y, task = (self.buffers[name] for name in ("x", "y", "task"))
+        return Batch(x, y, None if task[0] < 0 else task)
 
     def after_experience(self, learner, experience):
-        """Called when an experience is over: remember what later ones need."""
+        """Remember, when an experience is over, what later ones need."""
         kept = [self.buffers] if self.buffers else []
         batch = experience.train.take(slice(None))
         for label in batch.y.unique():
@@ -34,7 +35,7 @@ class Typical(Strategy):
             x = batch.x[own]
             distance = (x.float() - x.float().mean(dim=0)).square().sum(dim=1)
             places = distance.argsort()[: self.each]
-            task = torch.full((len(places),), experience.index)
+            task = torch.full((len(places),), -1 if experience.task is None else experience.task)
             kept.append({"x": x[places], "y": batch.y[own][places], "task": task})
         self.buffers = {name: torch.cat([part[name] for part in kept]) for name in kept[-1]}
 

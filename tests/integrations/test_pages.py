@@ -22,6 +22,8 @@ NEEDS = {
         "guide",
         "extending",
         "architecture",
+        "howto/tables",
+        "howto/streams",
         "integrations/sklearn",
         "integrations/onnx",
         "integrations/river",

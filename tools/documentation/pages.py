@@ -21,10 +21,10 @@ RESULTS = Path("results")
 SOURCE = Path("src/sffa")
 STUDIES = ("rq2", "ours", "remember")
 _ACCURACY = re.compile(r"\{\{ acc ([^}]+?) \}\}")
-_CODE = re.compile(r'\(code:([\w/]+\.py)(?::([\w.]+))?\)')
+_CODE = re.compile(r"\(code:([\w/]+\.py)(?::([\w.]+))?\)")
 _LINK = re.compile(r'href="code:([\w/]+\.py)(?::([\w.]+))?"')
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]+\.svg)"\s*/?>')
-_LOADED = re.compile(
+LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b(?![^>]*rel=["']?canonical)[^>]*\bhref=["']?(?:https?:)?//"""
     r"""|(?:@import|url\()\s*["']?(?:https?:)?//"""
@@ -55,7 +55,7 @@ def _linked(file: File) -> set[str]:
 def _listing(name: str) -> str:
     text = (SOURCE / name).read_text(encoding="utf-8")
     head = "---\nsearch:\n  exclude: true\nhide: [navigation, toc]\n---\n"
-    return f"{head}\n# `{name}`\n\n````python linenums=\"1\"\n{text}\n````\n"
+    return f'{head}\n# `{name}`\n\n````python linenums="1"\n{text}\n````\n'
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -84,7 +84,7 @@ def _cells() -> dict[tuple[str, ...], Any]:
 
 
 def on_page_content(content: str, page: Page, files: Files, **_: Any) -> str:
-    """Point links at lines of code, and put drawings into the page, so that they follow its theme."""
+    """Point links at lines of code, and put drawings into the page, whose theme they follow."""
     content = _LINK.sub(lambda found: f'href="{_line(found, page)}"', content)
     numbers = iter(range(1000))
     return _IMAGE.sub(lambda found: _drawn(found, page, files, next(numbers)), content)
@@ -136,6 +136,6 @@ def on_post_build(config: Any, **_: Any) -> None:
     """Fail if a page would load something from another host."""
     for path in Path(config["site_dir"]).rglob("*"):
         if path.suffix in (".html", ".css"):
-            found = _LOADED.search(path.read_text(encoding="utf-8"))
+            found = LOADED.search(path.read_text(encoding="utf-8"))
             if found:
                 raise PluginError(f"{path} loads from another host: {found[0][:200]}")

@@ -170,7 +170,9 @@ def store() -> str:
         with Store(path):
             pass
         with sqlite3.connect(path) as file:
-            query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name"
+            query = (
+                "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name"
+            )
             for name, sql in file.execute(query):
                 parts.append(f"## `{name}`\n\n```sql\n{sql}\n```")
         file.close()

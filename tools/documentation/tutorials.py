@@ -21,6 +21,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
 
 CACHE = Path(".cache/tutorials")
 _AT_ONCE = 2
@@ -63,6 +64,7 @@ def run(script: Path) -> Path:
             kernel_name="python3",
             resources={"metadata": {"path": place}},
             extra_arguments=["--InlineBackend.figure_formats={'svg'}"],
+            config=Config({"ConnectionFileMixin": {"transport": "ipc"}}),
         )
         try:
             client.execute(env=_environment(work))
@@ -83,7 +85,7 @@ def _digest(script: Path) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return the kernel's variables: the package at hand, and figures in the style of the others."""
+    """Return the kernel's variables: the package at hand, and the style of all figures."""
     from sffa.report.style import SETTINGS
 
     lines = [f"{name}: {str(value).lstrip('#')}\n" for name, value in SETTINGS.items()]
@@ -130,4 +132,4 @@ def _one_line(svg: str) -> str:
 
 def _text(text: str) -> str:
     plain = html.escape(_COLOUR.sub("", text).rstrip())
-    return f'<div class="output" markdown="0"><pre>{plain}</pre></div>'
+    return f'<div class="output"><pre>{plain}</pre></div>'
