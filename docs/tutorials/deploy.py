@@ -60,8 +60,8 @@ network.save("learned.safetensors")
 print({name: name in sys.modules for name in ("numpy", "torch", "numba", "scipy")})
 """)
 
-# %%
-# !python device.py
+# %% language="bash"
+# python device.py
 
 # %% [markdown]
 # The same predictions, and what the device learned comes back to the whole library:

@@ -8,19 +8,21 @@
 #
 # ## How much is it?
 
-# %%
-# !sffa reproduce rq2 --datasets digits --scenarios class --methods naive,replay --algorithms sffa,bp --seeds 0-1 --set hidden=[200,200] --set batch_size=64 --dry-run
+# %% language="bash"
+# sffa reproduce rq2 --datasets split-digits --scenarios class --methods naive,replay \
+#   --algorithms sffa,bp --seeds 0-1 --set hidden=[200,200] --set batch_size=64 --dry-run
 
 # %% [markdown]
 # ## Run it
 #
 # Stop it whenever you like: the same command goes on where it was.
 
-# %%
-# !sffa reproduce rq2 --datasets digits --scenarios class --methods naive,replay --algorithms sffa,bp --seeds 0-1 --set hidden=[200,200] --set batch_size=64 --executor serial
+# %% language="bash"
+# sffa reproduce rq2 --datasets split-digits --scenarios class --methods naive,replay \
+#   --algorithms sffa,bp --seeds 0-1 --set hidden=[200,200] --set batch_size=64 --executor serial
 
-# %%
-# !sffa study show runs/rq2.sqlite
+# %% language="bash"
+# sffa study show runs/rq2.sqlite
 
 # %% [markdown]
 # Mean ± standard error over seeds. Every record knows its whole configuration, the versions of the
@@ -39,8 +41,8 @@ print({name: record.config[name] for name in ("epochs", "lr", "batch_size", "hid
 # One page, which opens in any browser without a network: tables, curves along the stream, what was
 # forgotten.
 
-# %%
-# !sffa report runs --out report.html
+# %% language="bash"
+# sffa report runs --out report.html
 
 # %% [markdown]
 # [The page that this made](reproduce/report.html). The curves in it show accuracy over the digits

@@ -10,6 +10,7 @@ import hashlib
 import html
 import os
 import re
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +22,6 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from traitlets.config import Config
 
 CACHE = Path(".cache/tutorials")
 _AT_ONCE = 2
@@ -63,8 +63,8 @@ def run(script: Path) -> Path:
             timeout=_SECONDS,
             kernel_name="python3",
             resources={"metadata": {"path": place}},
-            extra_arguments=["--InlineBackend.figure_formats={'svg'}"],
-            config=Config({"ConnectionFileMixin": {"transport": "ipc"}}),
+            startup_timeout=_SECONDS,
+            extra_arguments=["--InlineBackend.figure_formats={'svg'}", "--log-level=ERROR"],
         )
         try:
             client.execute(env=_environment(work))
@@ -91,9 +91,18 @@ def _environment(folder: Path) -> dict[str, str]:
     lines = [f"{name}: {str(value).lstrip('#')}\n" for name, value in SETTINGS.items()]
     style = folder / "matplotlibrc"
     style.write_text("".join(lines), encoding="utf-8")
-    package = str(Path("src").absolute())
-    paths = os.pathsep.join(part for part in (package, os.environ.get("PYTHONPATH", "")) if part)
-    return {**os.environ, "PYTHONPATH": paths, "MATPLOTLIBRC": str(style), "COLUMNS": "100"}
+    return {
+        **os.environ,
+        "PATH": _before("PATH", Path(sys.executable).parent),
+        "PYTHONPATH": _before("PYTHONPATH", Path("src")),
+        "MATPLOTLIBRC": str(style),
+        "COLUMNS": "100",
+    }
+
+
+def _before(variable: str, folder: Path) -> str:
+    """Return a variable of folders with one more in front."""
+    return os.pathsep.join(filter(None, (str(folder.absolute()), os.environ.get(variable))))
 
 
 def page(notebook: Any, name: str) -> str:
@@ -103,14 +112,28 @@ def page(notebook: Any, name: str) -> str:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
             continue
-        parts.append(f"```python\n{cell.source}\n```")
-        parts += [_shown(output, f"cell{number}") for output in cell.outputs]
-    title, *rest = parts
+        language, source = _language(cell.source)
+        parts.append(f"```{language}\n{source}\n```")
+        shown = [each for each in cell.outputs if language == "python" or not _progress(each)]
+        parts += [_shown(output, f"cell{number}") for output in shown]
+    title, rest = "\n\n".join(parts).split("\n", 1)
     note = (
         f"[Notebook]({name}.ipynb){{ .md-button download }} "
         "Run when this page was built; what stands below the code is what it printed."
     )
-    return "\n\n".join([title, note, *rest])
+    return f"{title}\n\n{note}\n\n{rest}"
+
+
+def _progress(output: Any) -> bool:
+    """Whether it is what a command that went well wrote beside its output: bars, notes."""
+    return bool(output.get("name") == "stderr")
+
+
+def _language(source: str) -> tuple[str, str]:
+    """Return the language of a cell and its text, without the magic that names it."""
+    if source.startswith("%%bash\n"):
+        return "sh", source.removeprefix("%%bash\n")
+    return "python", source
 
 
 def _shown(output: Any, prefix: str) -> str:
