@@ -73,4 +73,4 @@ for name in ("digits", "learned"):
     print(f"{name:8} {(model.predict(data.test.flat) == data.test.y).mean():.3f}")
 
 # %% [markdown]
-# More: [ONNX](../integrations/onnx.md), [`sffa.lite`](../reference/sffa.lite.md).
+# More: [ONNX](../integrations/onnx.md), [small machines](../lite.md).

@@ -8,9 +8,9 @@ import griffe
 
 
 def fenced(text: str) -> str:
-    """Return a docstring with its doctests between fences.
+    r"""Return a docstring with its doctests between fences.
 
-    >>> fenced("Add.\\n\\n>>> 1 + 1\\n2").splitlines()
+    >>> fenced("Add.\n\n>>> 1 + 1\n2").splitlines()
     ['Add.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     lines: list[str] = []

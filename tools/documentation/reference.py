@@ -26,12 +26,16 @@ PAGES = {
     "sffa.continual": "Streams, scenarios, strategies and the run",
     "sffa.record": "The record of a run",
     "sffa.study": "Experiments as data",
+    "sffa.study.statistics": "Paired differences, intervals and corrections",
     "sffa.report": "Tables, figures and the page",
     "sffa.analysis": "Looking into a trained network",
     "sffa.integrations.onnx": "ONNX",
     "sffa.integrations.export_modules": "torch.export",
     "sffa.integrations.avalanche": "Avalanche: models and loss",
     "sffa.integrations.avalanche_run": "Avalanche: whole runs",
+    "sffa.integrations.river": "River",
+    "sffa.integrations.tracker": "What a tracker is",
+    "sffa.integrations.trackers": "CSV and MLflow",
     "sffa.integrations.tensorboard": "TensorBoard",
     "sffa.lite": "Without torch",
     "sffa.kernels": "Backends",
@@ -40,13 +44,29 @@ PAGES = {
 }
 
 
+MADE = {
+    "Command line": "reference/command-line.md",
+    "Configuration": "reference/configuration.md",
+    "The store": "reference/store.md",
+}
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    """Put the pages of reference below their place in the navigation."""
+    modules = {name: f"reference/{name}.md" for name in PAGES}
+    below = ["reference/index.md", *({name: page} for name, page in {**MADE, **modules}.items())]
+    for entry in config["nav"]:
+        if entry.get("Reference") == "reference/index.md":
+            entry["Reference"] = below
+    return config
+
+
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """Add the pages of reference."""
     pages = {f"reference/{name}.md": text for name, text in api_pages()}
     pages["reference/index.md"] = _overview()
-    pages["reference/command-line.md"] = command_line()
-    pages["reference/configuration.md"] = configuration()
-    pages["reference/store.md"] = store()
+    made = (command_line(), configuration(), store())
+    pages |= dict(zip(MADE.values(), made, strict=True))
     for place, text in pages.items():
         files.append(File.generated(config, place, content=text))
     return files
