@@ -34,7 +34,8 @@ print(naive.matrix[1:].round(1))
 # %%
 kept = {"replay.capacity": 100}
 replay = run(ContinualConfig(**common, method="replay", options=kept), data)
-print(replay.matrix[1:].round(1), replay.metrics)
+print(replay.matrix[1:].round(1))
+replay.metrics
 
 # %% [markdown]
 # ## Second cure: keep no example at all
@@ -45,7 +46,8 @@ print(replay.matrix[1:].round(1), replay.metrics)
 
 # %%
 gaussian = run(ContinualConfig(**common, method="gaussian", algorithm="sffa-contrast"), data)
-print(gaussian.matrix[1:].round(1), gaussian.metrics)
+print(gaussian.matrix[1:].round(1))
+gaussian.metrics
 
 # %%
 import matplotlib.pyplot as plt
