@@ -70,11 +70,18 @@ class Backprop(Learner, kind="backprop"):
         if known:
             self.add_classes(known)
 
-    def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
+    def loss(
+        self,
+        x: Tensor | Array,
+        y: Tensor | Array,
+        task: Task = None,
+        *,
+        weight: Tensor | None = None,
+    ) -> Tensor:
         """Return the mean cross-entropy over the classes met, or over those of each one's task.
 
         With ``contrast_with="current"`` (the labels trick, Zeno 2018) new examples compete within
-        the classes at hand alone.
+        the classes at hand alone. ``weight`` (batch,) is what each example counts.
         """
         column = self.columns(y)
         if len(column) != len(x):
@@ -85,7 +92,10 @@ class Backprop(Learner, kind="backprop"):
         if self.contrasts_current and task is None:
             logits = logits.gather(1, candidates.clamp(min=0))
             logits = logits.masked_fill(candidates < 0, -torch.inf)
-        return F.cross_entropy(logits, target)
+        if weight is None:
+            return F.cross_entropy(logits, target)
+        losses = F.cross_entropy(logits, target, reduction="none")
+        return (losses * weight).sum() / weight.sum()
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the logits (batch, candidates); where an example has no candidate, -inf."""

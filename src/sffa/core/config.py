@@ -109,8 +109,8 @@ class NetworkConfig(Strict):
     hidden: Widths = (1400, 1400)
     algorithm: Literal["sffa", "ffa"] = "sffa"
     seed: Seed = Field(default=0, description="of weights, codes and gates")
-    activation: Literal["sigmoid", "relu"] | None = Field(
-        default=None, description="sigmoid for sffa and relu for ffa unless given"
+    activation: Literal["sigmoid", "relu"] = Field(
+        default="sigmoid", description="sigmoid for sffa and relu for ffa unless given"
     )
     k: int = Field(default=15, ge=1, description="winners in each polarity (sffa)")
     codes: Literal["symba", "onehot"] = Field(default="symba", description="kind of label code")
@@ -143,8 +143,8 @@ class NetworkConfig(Strict):
         default="bce", description="of a layer: each label by itself, or a softmax over them"
     )
     temperature: float = Field(default=1.0, gt=0, description="of the softmax of contrast")
-    activity: Literal["multiply", "add", "none"] | None = Field(
-        default=None, description="activity term: multiply for sffa and none for ffa unless given"
+    activity: Literal["multiply", "add", "none"] = Field(
+        default="multiply", description="activity term: multiply for sffa and none for ffa unless given"
     )
     activity_norm: Literal["l1", "l2"] = Field(default="l1", description="norm of the activity")
     alpha: float = Field(default=10.0, ge=0, description="strength of the activity term")
@@ -162,6 +162,19 @@ class NetworkConfig(Strict):
     )
     renamed: ClassVar[dict[str, str]] = {"candidates": "contrast_with"}
     later: ClassVar[tuple[str, ...]] = ("spread",)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, given: Any) -> Any:
+        """Fill in what depends on the algorithm."""
+        if not isinstance(given, dict):
+            return given
+        ffa = given.get("algorithm") == "ffa"
+        usual = {
+            "activation": "relu" if ffa else "sigmoid",
+            "activity": "none" if ffa else "multiply",
+        }
+        return {**given, **{n: v for n, v in usual.items() if given.get(n) is None}}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

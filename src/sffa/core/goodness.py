@@ -49,6 +49,25 @@ class SymmetricGoodness:
         share = (right + self.epsilon) / (positive + negative + 2 * self.epsilon)
         return -share.clamp(self.clamp, 1 - self.clamp).log()
 
+    def log_odds_slopes(self, energies: Energies) -> Energies:
+        """Return the derivative of `log_odds` by each energy."""
+        positive, negative = energies
+        return (positive + self.epsilon).reciprocal(), -(negative + self.epsilon).reciprocal()
+
+    def bce_slopes(self, energies: Energies, target: Tensor) -> Energies:
+        """Return the derivative of `bce` by each energy; none where the goodness is clamped."""
+        positive, negative = (energy + self.epsilon for energy in energies)
+        total = positive + negative
+        right = torch.where(target, positive, negative)
+        share = right / total
+        free = (share >= self.clamp) & (share <= 1 - self.clamp)
+        wrong_slope = free / total
+        right_slope = wrong_slope - free / right
+        return (
+            torch.where(target, right_slope, wrong_slope),
+            torch.where(target, wrong_slope, right_slope),
+        )
+
 
 @dataclass(frozen=True)
 class ThresholdGoodness:
@@ -81,6 +100,14 @@ class ThresholdGoodness:
         """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
         logit = self.log_odds(energies)
         return F.softplus(torch.where(target, -logit, logit))
+
+    def log_odds_slopes(self, energies: Energies) -> Energies:
+        """Return the derivative of `log_odds` by the energy."""
+        return (torch.full_like(energies[0], self.scale),)
+
+    def bce_slopes(self, energies: Energies, target: Tensor) -> Energies:
+        """Return the derivative of `bce` by the energy."""
+        return ((self.probability(energies) - target.float()) * self.scale,)
 
 
 Goodness = SymmetricGoodness | ThresholdGoodness

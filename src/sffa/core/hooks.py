@@ -28,6 +28,11 @@ class Step(NamedTuple):
 class StepHooks:
     """Nothing by itself: subclasses override the hooks they need. See `Trainer.step`."""
 
+    @property
+    def has_extra_loss(self) -> bool:
+        """Whether `extra_loss` may return a term, which takes a graph to differentiate."""
+        return type(self).extra_loss is not StepHooks.extra_loss
+
     def extra_batch(self, clock: Clock) -> Batch | None:
         """Return examples to train on together with the new ones."""
         return None

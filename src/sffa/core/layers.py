@@ -24,7 +24,9 @@ from sffa.kernels import (
     Scaled,
     Winners,
     dense_answer,
+    dense_gradients,
     norm_factor,
+    team,
 )
 from sffa.kernels.winners import TINY
 
@@ -81,6 +83,36 @@ class Layer(nn.Module, ABC):
     ) -> Response:
         """Answer each example (batch, inputs) under each of its candidate labels."""
 
+    @abstractmethod
+    def gradients(
+        self,
+        below: tuple[Layer, Winners | Scaled] | None,
+        candidates: Tensor,
+        response: Response,
+        labels: int,
+        slopes: tuple[Tensor, Tensor | None],
+        kernel: Kernel,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return the gradients of the images' part of the drive, the labels' and ``latent``.
+
+        ``slopes`` are the derivatives of a loss by the energies and the activity of ``response``.
+        """
+
+    def set_gradients(
+        self, x: Tensor, codes: Tensor, to_shared: Tensor, to_label: Tensor, to_latent: Tensor | None
+    ) -> None:
+        """Set every parameter's ``grad`` from what `gradients` returned."""
+        self.image.grad = team.product(x.t(), to_shared, out=room(self.image))
+        self.code.grad = torch.mm(codes.t(), to_label, out=room(self.code))
+        self.bias.grad = torch.sum(to_label, dim=0, out=room(self.bias))
+        if self.latent is not None:
+            self.latent.grad = to_latent
+
+    def _drive(self, x: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the images' part of the drive, a bare product, and the labels', with the bias."""
+        shared = x @ self.image if torch.is_grad_enabled() else team.product(x, self.image)
+        return shared, torch.addmm(self.bias, codes, self.code)
+
     def _activity(self, total: Tensor, energies: Energies) -> Tensor:
         """Return the mean activity of each input: L1 as in the paper (eq. 3), or Euclidean."""
         if self.activity_norm == "l1":
@@ -93,7 +125,7 @@ class SymmetricLayer(Layer):
 
     def __init__(self, config: NetworkConfig, width: int, previous: int, code: int, number: int):
         super().__init__(config, width, previous, code, number)
-        self.rule = Rule(config.k, config.activation or "sigmoid", config.norm)
+        self.rule = Rule(config.k, config.activation, config.norm)
         self.goodness = SymmetricGoodness(config.epsilon, config.clamp, config.ranking)
 
     def respond(
@@ -104,20 +136,34 @@ class SymmetricLayer(Layer):
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
-        """See `Layer.respond`. Winners are chosen on the drive: the activations are monotone.
-
-        The bias goes with the labels' part, so that the images' part is a bare product.
-        """
-        incoming = None
-        if below is not None and self.latent is not None:
-            layer, latent = below
-            assert isinstance(latent, Winners)
-            incoming = Incoming(latent, self.latent, layer.gate)
-        label = torch.addmm(self.bias, codes, self.code)
-        answer = kernel.answer(x @ self.image, label, incoming, candidates, self.rule, self.gate)
+        """See `Layer.respond`. Winners are chosen on the drive: the activations are monotone."""
+        given = self._incoming(below), candidates, self.rule, self.gate
+        answer = kernel.answer(*self._drive(x, codes), *given)
         energies = answer.energy.unbind(dim=-1)
         activity = self._activity(answer.activity, energies)
         return Response(energies, activity, answer.active, answer.latent)
+
+    def gradients(
+        self,
+        below: tuple[Layer, Winners | Scaled] | None,
+        candidates: Tensor,
+        response: Response,
+        labels: int,
+        slopes: tuple[Tensor, Tensor | None],
+        kernel: Kernel,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """See `Layer.gradients`."""
+        assert isinstance(response.active, Winners)
+        given = self._incoming(below), candidates, self.rule, (labels, self.width), *slopes
+        out = None if self.latent is None else room(self.latent)
+        return kernel.gradients(response.active, *given, out)
+
+    def _incoming(self, below: tuple[Layer, Winners | Scaled] | None) -> Incoming | None:
+        if below is None or self.latent is None:
+            return None
+        layer, latent = below
+        assert isinstance(latent, Winners)
+        return Incoming(latent, self.latent, layer.gate)
 
 
 class ThresholdLayer(Layer):
@@ -126,7 +172,7 @@ class ThresholdLayer(Layer):
     def __init__(self, config: NetworkConfig, width: int, previous: int, code: int, number: int):
         super().__init__(config, width, previous, code, number)
         self.norm = config.norm
-        self.activation = config.activation or "relu"
+        self.activation = config.activation
         scale = 1 / width if config.scale == "mean" else config.scale
         self.goodness = ThresholdGoodness(config.theta, scale, config.ranking)
 
@@ -139,18 +185,46 @@ class ThresholdLayer(Layer):
         kernel: Kernel,
     ) -> Response:
         """See `Layer.respond`. Latents are dense, so this is torch on every device."""
-        incoming = None
-        if below is not None and self.latent is not None:
-            latent = below[1]
-            assert isinstance(latent, Scaled)
-            incoming = latent, self.latent
         mask = None if self.gate is None else self.gate.mask(self.width)
-        label = torch.addmm(self.bias, codes, self.code)
-        answer = dense_answer(x @ self.image, label, incoming, candidates, self.activation, mask)
+        given = self._incoming(below), candidates, self.activation, mask
+        answer = dense_answer(*self._drive(x, codes), *given)
         energies = (answer.energy,)
         factor = norm_factor(answer.energy, self.width, self.norm)
         activity = self._activity(answer.activity, energies)
         return Response(energies, activity, answer.active, Scaled(answer.awake, factor))
+
+    def gradients(
+        self,
+        below: tuple[Layer, Winners | Scaled] | None,
+        candidates: Tensor,
+        response: Response,
+        labels: int,
+        slopes: tuple[Tensor, Tensor | None],
+        kernel: Kernel,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """See `Layer.gradients`."""
+        assert isinstance(response.latent, Scaled)
+        to_energy, to_activity = slopes
+        given = self._incoming(below), candidates, self.activation, (labels, self.width)
+        return dense_gradients(
+            response.latent.latents, *given, to_energy.squeeze(-1), to_activity
+        )
+
+    def _incoming(
+        self, below: tuple[Layer, Winners | Scaled] | None
+    ) -> tuple[Scaled, Tensor] | None:
+        if below is None or self.latent is None:
+            return None
+        assert isinstance(below[1], Scaled)
+        return below[1], self.latent
+
+
+def room(parameter: nn.Parameter) -> Tensor:
+    """Return memory for a parameter's gradient: that of the last one, if it fits."""
+    grad = parameter.grad
+    if grad is None or grad.shape != parameter.shape or not grad.is_contiguous():
+        return torch.empty_like(parameter, requires_grad=False)
+    return grad
 
 
 def bounds(config: NetworkConfig, previous: int, code: int) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, overload
 
 import torch
@@ -67,6 +68,21 @@ class Learner(nn.Module, ABC):
     @abstractmethod
     def loss(self, x: Tensor, y: Tensor, task: Task = None) -> Tensor:
         """Return the loss of a batch, a scalar to differentiate: x (batch, ...), y (batch,)."""
+
+    def backward(self, x: Tensor, y: Tensor, task: Task = None, **options: Any) -> Tensor:
+        """Set every parameter's gradient of a batch's `loss` and return the loss, detached.
+
+        ``options`` are those of `loss`. A learner that knows its gradients without a graph, or
+        wants others than those of its loss, overrides this.
+        """
+        self.zero_grad(set_to_none=True)
+        loss = self.loss(x, y, task, **options)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
+
+    def threads(self) -> AbstractContextManager[None]:
+        """Return what a step, and a prediction, is made in; here torch's own threads."""
+        return nullcontext()
 
     @abstractmethod
     def outputs(self, x: Tensor, task: Task = None) -> Tensor:
@@ -270,10 +286,11 @@ class Learner(nn.Module, ABC):
         rows = x if isinstance(x, Tensor) else tensor_of(x, torch.device("cpu"))
         if not rows.ndim:
             raise DataError(f"expected examples of {self.inputs} features, got a single number")
-        blocks = [
-            self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
-            for start in range(0, max(len(rows), 1), BLOCK)
-        ]
+        with self.threads():
+            blocks = [
+                self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
+                for start in range(0, max(len(rows), 1), BLOCK)
+            ]
         scores = torch.cat(blocks)
         if bool(scores.isnan().any()):
             wrong = int(scores.isnan().any(dim=1).nonzero()[0])

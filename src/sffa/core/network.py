@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
 import torch
@@ -17,10 +18,10 @@ from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
-from sffa.core.objective import LayerLoss, layer_loss, product_loss
+from sffa.core.objective import LayerLoss, layer_loss, layer_slopes, product_loss
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, ModelFileError
-from sffa.kernels import Kernel
+from sffa.kernels import Kernel, team
 
 
 class Network(Learner, kind="network"):
@@ -78,10 +79,6 @@ class Network(Learner, kind="network"):
             "seed": seed,
             **options,
         }
-        if given.get("activation") is None:
-            given["activation"] = "relu" if algorithm == "ffa" else "sigmoid"
-        if given.get("activity") is None:
-            given["activity"] = "none" if algorithm == "ffa" else "multiply"
         if given.get("gate") == "disjoint" and given.get("planned_classes") is None:
             if not known:
                 raise ConfigurationError(
@@ -133,6 +130,13 @@ class Network(Learner, kind="network"):
         """Yield each layer's response; with ``layer``, only that one's, and only it can learn."""
         x = self.prepare(x)
         self._check(candidates, len(x))
+        for _, _, response in self._responses(x, candidates.int(), layer):
+            yield response
+
+    def _responses(
+        self, x: Tensor, candidates: Tensor, layer: int | None
+    ) -> Iterator[tuple[Layer, tuple[Layer, Any] | None, Response]]:
+        """Yield each layer that is wanted, with what it sees of the one below and its response."""
         kernel = self._backend()
         below: tuple[Layer, Any] | None = None
         for number, current in enumerate(self.stack):
@@ -140,7 +144,7 @@ class Network(Learner, kind="network"):
             with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
                 response = current.respond(x, self.codes, below, candidates, kernel)
             if wanted:
-                yield response
+                yield current, below, response
             if number == layer:
                 return
             below = current, response.latent
@@ -151,19 +155,71 @@ class Network(Learner, kind="network"):
         y: Tensor | Array,
         task: Task = None,
         *,
+        weight: Tensor | None = None,
         candidates: Tensor | None = None,
         layer: int | None = None,
     ) -> Tensor:
         """Return the sum of the layers' local losses.
 
-        ``candidates`` (batch, candidates) replaces the labels that each example is contrasted
-        with; ``layer`` restricts the loss to one layer, the others frozen.
+        ``weight`` (batch,) is what each example counts; ``candidates`` (batch, candidates) replaces
+        the labels that each is contrasted with; ``layer`` restricts the loss to one layer, the
+        others frozen.
         """
         column = self.columns(y)
         if candidates is None:
             candidates = self.training_labels(column, task)
-        target = self.targets(column, candidates)
-        return self.loss_of(self.scan(x, candidates, layer), target, candidates >= 0, layer)
+        target, valid = self.targets(column, candidates), candidates >= 0
+        return self.loss_of(self.scan(x, candidates, layer), target, valid, layer, weight)
+
+    def backward(
+        self,
+        x: Tensor | Array,
+        y: Tensor | Array,
+        task: Task = None,
+        *,
+        weight: Tensor | None = None,
+        candidates: Tensor | None = None,
+        layer: int | None = None,
+    ) -> Tensor:
+        """See `Learner.backward`: layers are local, so their gradients are known in closed form."""
+        if not self._known_in_closed_form():
+            given = {"weight": weight, "candidates": candidates, "layer": layer}
+            return super().backward(x, y, task, **given)
+        with torch.no_grad(), self.threads():
+            column, x = self.columns(y), self.prepare(x)
+            if candidates is None:
+                candidates = self.training_labels(column, task)
+            else:
+                self._check(candidates, len(x))
+            target, valid = self.targets(column, candidates), candidates >= 0
+            if layer is not None:
+                self.zero_grad(set_to_none=True)
+            return self._set_gradients(x, candidates.int(), layer, target, valid, weight)
+
+    def _set_gradients(
+        self, x: Tensor, candidates: Tensor, layer: int | None, *aims: Tensor | None
+    ) -> Tensor:
+        """Set the gradients of layers, one by one; ``aims`` are target, valid and weight."""
+        total = torch.zeros((), device=self.device)
+        kernel, labels = self._backend(), len(self.codes)
+        for current, below, response in self._responses(x, candidates, layer):
+            loss = layer_slopes(self.config, current.goodness, response, current.width, *aims)
+            slopes = loss.energy, loss.activity
+            parts = current.gradients(below, candidates, response, labels, slopes, kernel)
+            current.set_gradients(x, self.codes, *parts)
+            total += loss.total
+        return total
+
+    def _known_in_closed_form(self) -> bool:
+        """Whether the loss is the sum of the layers' own, as `layer_slopes` differentiates them."""
+        own = ("loss", "loss_of", "layer_losses", "scan")
+        return self.config.coupling == "local" and all(
+            getattr(type(self), name) is getattr(Network, name) for name in own
+        )
+
+    def threads(self) -> AbstractContextManager[None]:
+        """See `Learner.threads`: large products and loops use threads of their own."""
+        return team.one_thread() if self.compiled else nullcontext()
 
     def loss_of(
         self,
@@ -171,6 +227,7 @@ class Network(Learner, kind="network"):
         target: Tensor,
         valid: Tensor,
         layer: int | None = None,
+        weight: Tensor | None = None,
     ) -> Tensor:
         """Return the loss of responses: the sum of the layers' own, or that of ``layer`` alone.
 
@@ -181,7 +238,7 @@ class Network(Learner, kind="network"):
                 raise ConfigurationError("coupling 'product' trains all layers at once, not one")
             goodness = [current.goodness for current in self.stack]
             return product_loss(self.config, goodness, list(responses), target, valid)
-        losses = self.layer_losses(responses, target, valid, layer)
+        losses = self.layer_losses(responses, target, valid, layer, weight)
         return torch.stack([part.total for part in losses]).sum()
 
     def layer_losses(
@@ -190,11 +247,12 @@ class Network(Learner, kind="network"):
         target: Tensor,
         valid: Tensor,
         layer: int | None = None,
+        weight: Tensor | None = None,
     ) -> list[LayerLoss]:
         """Return each trained layer's local loss and what it is made of."""
         trained = self.stack if layer is None else self.stack[layer : layer + 1]
         return [
-            layer_loss(self.config, current.goodness, response, target, valid)
+            layer_loss(self.config, current.goodness, response, target, valid, weight)
             for current, response in zip(trained, responses, strict=True)
         ]
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sffa.core import negatives as negative_labels
 from sffa.core import storage
+from sffa.core.adam import Adam
 from sffa.core.batch import (
     Array,
     Batch,
@@ -50,7 +51,13 @@ Watched = Mapping[str, tuple[Any, Any]]
 
 
 class Examples(Protocol):
-    """What an epoch goes through: batches are cut out of it by place."""
+    """What an epoch goes through: batches are cut out of it by place.
+
+    ``weights`` (N,) is what each example counts in the loss; None: one.
+    """
+
+    @property
+    def weights(self) -> Tensor | None: ...
 
     def __len__(self) -> int: ...
 
@@ -123,8 +130,7 @@ class Trainer:
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
         self.rng = generator(seed, "training")
-        parameters = {"params": list(learner.parameters())}  # none, if learning in closed form
-        self.optimizer = torch.optim.Adam([parameters], lr=lr, fused=True)
+        self.optimizer = Adam(list(learner.parameters()), lr)  # none, if learning in closed form
 
     @property
     def negatives(self) -> str:
@@ -144,29 +150,46 @@ class Trainer:
         y: Tensor | Array,
         task: Task = None,
         *,
+        weight: Tensor | None = None,
         hooks: StepHooks = NO_HOOKS,
         clock: Clock = Clock(),  # noqa: B008 (frozen)
     ) -> Tensor:
-        """Learn from one batch through a strategy's hooks; return its loss, detached."""
+        """Learn from one batch through a strategy's hooks; return its loss, detached.
+
+        ``weight`` (batch,) is what each example counts; those of `StepHooks.extra_batch` count one.
+        """
         self._check_growth()
         batch = new = Batch(*self._batch(x, y), task)
         extra = hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
+            if weight is not None:
+                weight = torch.cat([weight, weight.new_ones(len(extra.y))])
         check_finite(batch.x, " of the batch")
         if self.learner.closed_form:
             return self._observe(batch, clock)
+        with self.learner.threads():
+            if hooks.has_extra_loss:
+                loss = self._backward_with_term(batch, weight, hooks, clock)
+            else:
+                loss = self.learner.backward(*batch, **self._options(batch, weight))
+            hooks.add_penalty_gradients(self.learner)
+            hooks.after_backward(self.learner, clock)
+            self.optimizer.step()
+            hooks.after_step(self.learner)
+        hooks.after_batch(self.learner, Step(new, extra, loss, self.optimizer, clock))
+        return loss
+
+    def _backward_with_term(
+        self, batch: Batch, weight: Tensor | None, hooks: StepHooks, clock: Clock
+    ) -> Tensor:
+        """Set the gradients of the loss and a strategy's term together."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(*batch)
+        loss = self.learner.loss(*batch, **self._options(batch, weight))
         term = hooks.extra_loss(self.learner, batch, clock)
         if term is not None:
             loss = loss + term
         loss.backward()  # type: ignore[no-untyped-call]
-        hooks.add_penalty_gradients(self.learner)
-        hooks.after_backward(self.learner, clock)
-        self.optimizer.step()
-        hooks.after_step(self.learner)
-        hooks.after_batch(self.learner, Step(new, extra, loss.detach(), self.optimizer, clock))
         return loss.detach()
 
     def _observe(self, batch: Batch, clock: Clock) -> Tensor:
@@ -177,12 +200,16 @@ class Trainer:
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Return the loss of a batch under this trainer's negatives and schedule."""
-        x, y = self._batch(x, y)
+        batch = Batch(*self._batch(x, y), task)
+        return self.learner.loss(*batch, **self._options(batch))
+
+    def _options(self, batch: Batch, weight: Tensor | None = None) -> dict[str, Any]:
+        """Return what the learner's loss takes beside the batch."""
+        options: dict[str, Any] = {} if weight is None else {"weight": weight}
         if not self.learner.contrastive:
-            return self.learner.loss(x, y, task)
-        pairs = negative_labels.draw(self.scheme, self.learner, x, y, self.rng, task)
-        contrast: Callable[..., Tensor] = self.learner.loss
-        return contrast(x, y, task, candidates=pairs, layer=self.layer)
+            return options
+        pairs = negative_labels.draw(self.scheme, self.learner, *batch[:2], self.rng, batch.task)
+        return {**options, "candidates": pairs, "layer": self.layer}
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
         """Let the learner meet classes, and the optimiser take what grew, which is returned."""
@@ -202,6 +229,7 @@ class Trainer:
         epochs: int = 1,
         batch_size: int = 512,
         *,
+        weight: Tensor | Array | None = None,
         done: int = 0,
         watch: Watched | None = None,
         callbacks: Iterable[Callback] = (),
@@ -211,9 +239,10 @@ class Trainer:
         """Train for some epochs (for each layer, if greedy) and return what each came to.
 
         Classes not met before are met, and a learner that is not standardised is, unless the
-        trainer has ``standardise=False``. ``done`` epochs (of the layer at hand, if greedy) were
-        had before; ``watch`` names pairs of examples and labels whose accuracy is taken after
-        each epoch. ``on_epoch`` and ``on_batch`` are old forms of ``callbacks``.
+        trainer has ``standardise=False``. ``weight`` (N,) is what each example counts in the loss;
+        ``done`` epochs (of the layer at hand, if greedy) were had before; ``watch`` names pairs of
+        examples and labels whose accuracy is taken after each epoch. ``on_epoch`` and ``on_batch``
+        are old forms of ``callbacks``.
 
         Without ``y``, ``x`` is an iterable of batches (x, y), such as a DataLoader of torch, which
         decides about their size and order; it is gone through once before, to meet the classes.
@@ -222,7 +251,8 @@ class Trainer:
             raise ConfigurationError(
                 f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
             )
-        examples, batch_size, order = self._examples(x, y, min(batch_size, LARGEST_BATCH))
+        batch_size = min(batch_size, LARGEST_BATCH)
+        examples, batch_size, order = self._examples(x, y, weight, batch_size)
         listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]
         layers = self._layers_to_train()
         steps = (epochs * len(layers) - done) * -(-len(examples) // batch_size)
@@ -246,14 +276,16 @@ class Trainer:
         return history
 
     def _examples(
-        self, x: Any, y: Any, batch_size: int
+        self, x: Any, y: Any, weight: Any, batch_size: int
     ) -> tuple[Examples, int, Callable[[int], Array]]:
         """Return what an epoch goes through, examples a step, and the order of an epoch."""
         if y is None:
+            if weight is not None:
+                raise ConfigurationError("batches of an iterable have no weights")
             batches = Batches(x)
             self._prepare(_Arrays(*batches.survey()))
             return batches, 1, batches.order
-        arrays = _Arrays(*self._batch(x, y))
+        arrays = _Arrays(*self._batch(x, y), self._weights(weight, len(y)))
         check_finite(arrays.x)
         self._prepare(arrays)
         return arrays, batch_size, lambda _: self.rng.permutation(len(arrays))
@@ -284,24 +316,24 @@ class Trainer:
         history: list[Epoch] = []
         for epoch in epochs:
             started = time.perf_counter()
-            places = torch.as_tensor(order(epoch))
-            batches = torch.split(places, batch_size)
+            ordered = torch.as_tensor(order(epoch))
+            batches = torch.split(ordered, batch_size)
             total = torch.zeros((), dtype=torch.float64, device=self.learner.device)
             where = self.learner, experience, epoch
             now = Progress(*where, first_batch, len(batches), step, steps, total)
             for number in range(first_batch, len(batches)):
                 clock = Clock(experience, epoch, number)
                 self._set_lr((epoch + number / len(batches)) / (epochs[-1] + 1))
-                batch = examples.take(batches[number])
-                loss = self.step(*batch, hooks=hooks, clock=clock)
-                total += loss * len(batches[number])
+                places = batches[number]
+                weight = None if examples.weights is None else examples.weights[places]
+                batch = examples.take(places)
+                loss = self.step(*batch, weight=weight, hooks=hooks, clock=clock)
+                total += loss * len(places)
                 step += 1
-                now = Progress(
-                    *where, number + 1, len(batches), step, steps, loss, len(batches[number])
-                )
+                now = Progress(*where, number + 1, len(batches), step, steps, loss, len(places))
                 if notify(callbacks, "on_batch_end", now):
                     raise StopTraining(history)
-            trained = len(places) - first_batch * batch_size
+            trained = len(ordered) - first_batch * batch_size
             history.append(self._finished(float(total) / max(trained, 1), started, watch or {}))
             first_batch = 0
             hooks.after_epoch(self.learner, history[-1], Clock(experience, epoch, now.batch))
@@ -343,6 +375,14 @@ class Trainer:
         if len(x) != len(y) or not len(x):
             raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
         return x, y
+
+    def _weights(self, weight: Tensor | Array | None, size: int) -> Tensor | None:
+        if weight is None:
+            return None
+        weights = tensor_of(weight, self.learner.device).float()
+        if weights.shape != (size,) or not bool((weights.isfinite() & (weights >= 0)).all()):
+            raise DataError(f"expected {size} weights, finite and not negative")
+        return weights
 
     def _prepare(self, examples: _Arrays) -> None:
         """Meet the classes of the examples, and standardise a learner that is not."""
@@ -446,10 +486,10 @@ class DivergedError(ConfigurationError):
 
 
 class _Arrays:
-    """Examples (N, ...) and labels (N,) on the learner's device."""
+    """Examples (N, ...), labels (N,) and weights (N,), if any, on the learner's device."""
 
-    def __init__(self, x: Tensor, y: Tensor) -> None:
-        self.x, self.y = x, y
+    def __init__(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> None:
+        self.x, self.y, self.weights = x, y, weights
 
     def __len__(self) -> int:
         return len(self.y)

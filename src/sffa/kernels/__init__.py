@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from sffa.errors import ConfigurationError, nearest
-from sffa.kernels.dense import Scaled, dense_answer
+from sffa.kernels import team
+from sffa.kernels.dense import Scaled, dense_answer, dense_gradients
 from sffa.kernels.reference import TorchKernel, expand
 from sffa.kernels.winners import Answer, Gate, Incoming, Kernel, Rule, Winners, norm_factor
 
@@ -25,9 +26,11 @@ __all__ = [
     "Winners",
     "add_quadratic_gradient",
     "dense_answer",
+    "dense_gradients",
     "expand",
     "get",
     "norm_factor",
+    "team",
     "warm_up",
 ]
 

@@ -1,9 +1,10 @@
 """Compiled loops: choose winners, gather weights, scatter gradients; pull weights back.
 
-Every loop runs in parallel over something that it alone writes (an example, a row of weights) and
-sums in a fixed order, so what a loop gives does not depend on the number of threads; it may on the
-processor, and the products around the loops are torch's, whose bits may depend on both. Indices
-are unsigned: a signed index makes numba test each one for Python's counting from the end.
+A loop goes through the rows from ``first`` to ``last`` and lets go of Python's lock, so that
+`sffa.kernels.team` can run parts of it side by side; each part writes rows of its own and sums in a
+fixed order. numba's own parallel loops would take ten times as long to compile and a second to
+load. Indices are unsigned: a signed index makes numba test each one for Python's counting from the
+end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -25,6 +26,7 @@ UNIT, LITERAL, RMS = 0, 1, 2
 
 def _loop(**options: Any) -> Callable[[Any], Any]:
     """Compile a function and keep the code on disk; where no folder takes it, in memory only."""
+    options["nogil"] = True
 
     def decorate(function: Any) -> Any:
         try:
@@ -203,100 +205,110 @@ def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
     energy[b, c, :] = _F(0)
 
 
-@_loop(parallel=True)
-def scan(shared, label, below, weight, candidates, sizes, relu, norm, outputs):  # type: ignore[no-untyped-def]
+@_loop()
+def scan(  # type: ignore[no-untyped-def]
+    first, last, shared, label, below_place, below, weight, candidates, sizes, relu, norm, outputs
+):
     """Fill ``outputs``: places, latents and normalised latents (batch, candidates, 2k), energies.
 
-    ``below`` are places and values of the previous layer's latents, ``sizes`` are k, the blocks of
-    a half, and the parts that the batch is cut into.
+    ``below_place`` and ``below`` are places and values of the previous layer's latents, ``sizes``
+    are k and the blocks of a half.
     """
-    batch, width = shared.shape
-    latent_place, latent_value = below
-    k, blocks, parts = sizes
-    for part in prange(parts):
-        drive = np.empty(width, _F)
-        scratch = _scratch(width, blocks)
-        for b in range(part * batch // parts, (part + 1) * batch // parts):
-            for c in range(candidates.shape[1]):
-                y = candidates[b, c]
-                if y < 0:
-                    _respond_to_none(outputs, b, c)
-                    continue
-                for j in range(width):
-                    drive[j] = shared[b, j] + label[y, j]
-                _add_rows(drive, weight, latent_place[b, c], latent_value[b, c])
-                _respond(drive, k, blocks, scratch, relu, norm, width // 2, outputs, b, c)
+    width = shared.shape[1]
+    k, blocks = sizes
+    drive = np.empty(width, _F)
+    scratch = _scratch(width, blocks)
+    for b in range(first, last):
+        for c in range(candidates.shape[1]):
+            y = candidates[b, c]
+            if y < 0:
+                _respond_to_none(outputs, b, c)
+                continue
+            for j in range(width):
+                drive[j] = shared[b, j] + label[y, j]
+            _add_rows(drive, weight, below_place[b, c], below[b, c])
+            _respond(drive, k, blocks, scratch, relu, norm, width // 2, outputs, b, c)
 
 
-@_loop(parallel=True)
-def pack(weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
+@_loop()
+def pack(first, last, weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
     """Copy each used label's own block of ``weight`` together: (labels, own rows, own columns)."""
-    depth = rows.shape[1]
-    for part in prange(rows.shape[0] * depth):
-        y = part // depth
+    for y in range(first, last):
         if used[y]:
-            source = weight[rows[y, part % depth]]
-            for j in range(columns.shape[1]):
-                packed[y, part % depth, j] = source[columns[y, j]]
+            for i in range(rows.shape[1]):
+                source = weight[rows[y, i]]
+                for j in range(columns.shape[1]):
+                    packed[y, i, j] = source[columns[y, j]]
 
 
-@_loop(parallel=True)
+@_loop()
 def scan_gated(  # type: ignore[no-untyped-def]
-    shared, label, below, packed, local, own, candidates, sizes, relu, norm, outputs
+    first,
+    last,
+    shared,
+    label,
+    below_place,
+    below,
+    packed,
+    local,
+    own,
+    candidates,
+    sizes,
+    relu,
+    norm,
+    outputs,
 ):
     """Do as `scan` does, with each label looking only at its ``own`` neurons (labels, own).
 
     ``packed`` comes from `pack`; ``local`` (labels, previous width) gives the row of it that a
     neuron of the previous layer has. Candidates run outermost: a label's block stays in cache.
     """
-    batch, neurons = shared.shape[0], shared.shape[1] // 2
-    latent_place, latent_value = below
-    k, blocks, parts = sizes
+    neurons = shared.shape[1] // 2
+    k, blocks = sizes
     place = outputs[0]
-    width, depth = own.shape[1], latent_place.shape[2]
-    for part in prange(parts):
-        drive = np.empty(width, _F)
-        rows = np.empty(depth, _U)
-        scratch = _scratch(width, blocks)
-        for c in range(candidates.shape[1]):
-            for b in range(part * batch // parts, (part + 1) * batch // parts):
-                y = candidates[b, c]
-                if y < 0:
-                    _respond_to_none(outputs, b, c)
-                    continue
-                for j in range(width):
-                    drive[j] = shared[b, own[y, j]] + label[y, own[y, j]]
-                for s in range(depth):
-                    rows[s] = local[y, latent_place[b, c, s]]
-                _add_rows(drive, packed[y], rows, latent_value[b, c])
-                _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c)
-                for s in range(2 * k):
-                    place[b, c, s] = own[y, place[b, c, s]]
+    width, depth = own.shape[1], below_place.shape[2]
+    drive = np.empty(width, _F)
+    rows = np.empty(depth, _U)
+    scratch = _scratch(width, blocks)
+    for c in range(candidates.shape[1]):
+        for b in range(first, last):
+            y = candidates[b, c]
+            if y < 0:
+                _respond_to_none(outputs, b, c)
+                continue
+            for j in range(width):
+                drive[j] = shared[b, own[y, j]] + label[y, own[y, j]]
+            for s in range(depth):
+                rows[s] = local[y, below_place[b, c, s]]
+            _add_rows(drive, packed[y], rows, below[b, c])
+            _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c)
+            for s in range(2 * k):
+                place[b, c, s] = own[y, place[b, c, s]]
 
 
-@_loop(parallel=True)
+@_loop()
 def differentiate(  # type: ignore[no-untyped-def]
-    candidates, place, active, relu, grad_energy, grad_activity, grad_drive, grad_shared
+    first, last, candidates, place, active, relu, to_energy, to_activity, to_drive, to_shared
 ):
     """Turn gradients of energies and activity into those of the winners' drives.
 
-    ``grad_drive`` (batch, candidates, 2k) is filled; ``grad_shared`` (batch, width) gathers it by
+    ``to_drive`` (batch, candidates, 2k) is filled; ``to_shared`` (batch, width) gathers it by
     neuron.
     """
     k = place.shape[2] // 2
-    for b in prange(place.shape[0]):
-        grad_shared[b, :] = _F(0)
+    for b in range(first, last):
+        to_shared[b, :] = _F(0)
         for c in range(place.shape[1]):
             if candidates[b, c] < 0:
-                grad_drive[b, c, :] = _F(0)
+                to_drive[b, c, :] = _F(0)
                 continue
             for s in range(2 * k):
                 h = active[b, c, s]
                 slope = _F(h > 0) if relu else h * (_F(1) - h)
                 side = 0 if s < k else 1
-                g = (_F(2) * h * grad_energy[b, c, side] + grad_activity[b, c]) * slope
-                grad_drive[b, c, s] = g
-                grad_shared[b, place[b, c, s]] += g
+                g = (_F(2) * h * to_energy[b, c, side] + to_activity[b, c]) * slope
+                to_drive[b, c, s] = g
+                to_shared[b, place[b, c, s]] += g
 
 
 @_loop()
@@ -315,14 +327,14 @@ def sort_by(keys, limit):  # type: ignore[no-untyped-def]
     return order, start
 
 
-@_loop(parallel=True, fastmath=_MATH)
-def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[no-untyped-def]
+@_loop(fastmath=_MATH)
+def scatter_rows(first, last, order, start, depth, scale, place, grad, out):  # type: ignore[no-untyped-def]
     """Sum ``scale[i]·grad[i // depth]`` into row r of ``out`` at ``place``, for all i sorted to r.
 
     With the rows' keys sorted, a row of ``out`` stays in the first-level cache while it is summed.
     """
     winners = place.shape[1]
-    for r in prange(out.shape[0]):
+    for r in range(first, last):
         row = out[r]
         row[:] = _F(0)
         for p in range(start[r], start[r + 1]):
@@ -333,16 +345,13 @@ def scatter_rows(order, start, depth, scale, place, grad, out):  # type: ignore[
                 row[place[e, s]] += factor * grad[e, s]
 
 
-@_loop(parallel=True, fastmath={"contract"})
-def add_quadratic_gradient(grad, curvature, weight, anchor, offset, parts):  # type: ignore[no-untyped-def]
+@_loop(fastmath={"contract"})
+def add_quadratic_gradient(first, last, grad, curvature, weight, anchor, offset):  # type: ignore[no-untyped-def]
     """Add ``curvature·(weight − anchor) + offset`` to ``grad``, all flat; an empty offset: none."""
-    size = grad.size
-    for part in prange(parts):
-        first, end = np.uint64(part * size // parts), np.uint64((part + 1) * size // parts)
-        if offset.size:
-            for i in range(first, end):
-                away = weight[i] - anchor[i]
-                grad[i] = (grad[i] + curvature[i] * away) + offset[i]
-        else:
-            for i in range(first, end):
-                grad[i] += curvature[i] * (weight[i] - anchor[i])
+    if offset.size:
+        for i in range(np.uint64(first), np.uint64(last)):
+            away = weight[i] - anchor[i]
+            grad[i] = (grad[i] + curvature[i] * away) + offset[i]
+    else:
+        for i in range(np.uint64(first), np.uint64(last)):
+            grad[i] += curvature[i] * (weight[i] - anchor[i])

@@ -61,11 +61,72 @@ def dense_answer(
     weights, ``mask`` (labels, width) tells which neurons a label may use. Gradients flow to
     ``shared``, ``label`` and the weights.
     """
-    below, weight = (None, None) if incoming is None else incoming
-    rows = candidates.clamp(min=0)
+    if not torch.is_grad_enabled():
+        return _answer(shared, label, incoming, candidates, activation, mask)
+    weight = None if incoming is None else incoming[1]
     return DenseAnswer(
-        *_Dense.apply(shared, label, weight, below, rows, activation, mask)  # type: ignore[no-untyped-call]
+        *_Dense.apply(shared, label, weight, incoming, candidates, activation, mask)  # type: ignore[no-untyped-call]
     )
+
+
+def dense_gradients(
+    awake: list[Awake],
+    incoming: tuple[Scaled, Tensor] | None,
+    candidates: Tensor,
+    activation: str,
+    shape: tuple[int, int],
+    to_energy: Tensor | None,
+    to_activity: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return the gradients of ``shared``, ``label``, of that ``shape``, and the weights.
+
+    ``to_energy`` and ``to_activity`` (batch, candidates) are those of the answer that ``awake``
+    belongs to.
+    """
+    labels, width = shape
+    rows = candidates.clamp(min=0).long()
+    like = awake[0].value if awake else torch.zeros((), device=rows.device)
+    to_shared, to_label = like.new_zeros(len(rows), width), like.new_zeros(labels, width)
+    to_weight = None if incoming is None else torch.zeros_like(incoming[1], requires_grad=False)
+    for column, latent in enumerate(awake):
+        delta = _delta(
+            latent.value,
+            None if to_energy is None else to_energy[:, column, None],
+            None if to_activity is None else to_activity[:, column, None],
+            activation,
+        )
+        chosen = F.one_hot(rows[:, column], labels).to(delta.dtype)
+        _add(to_shared, delta, None, latent.places)
+        _add(to_label, chosen.t() @ delta, None, latent.places)
+        if incoming is not None and to_weight is not None:
+            below = incoming[0].latents[column]
+            delta.mul_(incoming[0].factor[:, column, None])
+            _add(to_weight, below.value.t() @ delta, below.places, latent.places)
+    return to_shared, to_label, to_weight
+
+
+def _answer(
+    shared: Tensor,
+    label: Tensor,
+    incoming: tuple[Scaled, Tensor] | None,
+    candidates: Tensor,
+    activation: str,
+    mask: Tensor | None,
+) -> DenseAnswer:
+    rows = candidates.clamp(min=0).long()
+    active = F.embedding(rows, label).add_(shared[:, None, :])
+    if incoming is not None:
+        below, weight = incoming
+        for column, latent in enumerate(below.latents):
+            rows_awake = weight if latent.places is None else weight[latent.places]
+            product = latent.value @ rows_awake
+            active[:, column].addcmul_(product, below.factor[:, column, None])
+    active.sigmoid_() if activation == "sigmoid" else active.relu_()
+    if mask is not None:
+        active.mul_(mask[rows])
+    energy, activity = active.square().sum(dim=-1), active.sum(dim=-1)
+    awake = [_awake(active[:, column]) for column in range(rows.shape[1])]
+    return DenseAnswer(energy, activity, active, awake)
 
 
 class _Dense(torch.autograd.Function):
@@ -75,55 +136,22 @@ class _Dense(torch.autograd.Function):
         shared: Tensor,
         label: Tensor,
         weight: Tensor | None,
-        below: Scaled | None,
-        rows: Tensor,
+        incoming: tuple[Scaled, Tensor] | None,
+        candidates: Tensor,
         activation: str,
         mask: Tensor | None,
-    ) -> tuple[Tensor, Tensor, Tensor, list[Awake]]:
-        active = F.embedding(rows, label).add_(shared[:, None, :])
-        if below is not None and weight is not None:
-            for column, latent in enumerate(below.latents):
-                rows_awake = weight if latent.places is None else weight[latent.places]
-                product = latent.value @ rows_awake
-                active[:, column].addcmul_(product, below.factor[:, column, None])
-        active.sigmoid_() if activation == "sigmoid" else active.relu_()
-        if mask is not None:
-            active.mul_(mask[rows])
-        energy, activity = active.square().sum(dim=-1), active.sum(dim=-1)
-        awake = [_awake(active[:, column]) for column in range(rows.shape[1])]
-        ctx.awake, ctx.below, ctx.activation = awake, below, activation
-        ctx.shapes = shared.shape, label.shape, None if weight is None else weight.shape
-        ctx.save_for_backward(rows)
-        ctx.mark_non_differentiable(active)
+    ) -> DenseAnswer:
+        answer = _answer(shared, label, incoming, candidates, activation, mask)
+        ctx.given = answer.awake, incoming, candidates, activation, tuple(label.shape)
+        ctx.mark_non_differentiable(answer.active)
         ctx.set_materialize_grads(False)
-        return energy, activity, active, awake
+        return answer
 
     @staticmethod
     def backward(
         ctx: Any, to_energy: Tensor | None, to_activity: Tensor | None, *_: None
     ) -> tuple[Tensor | None, ...]:
-        (rows,) = ctx.saved_tensors
-        like = ctx.awake[0].value if ctx.awake else rows.float()
-        to_shared, to_label, to_weight = (
-            None if shape is None else like.new_zeros(shape) for shape in ctx.shapes
-        )
-        assert to_shared is not None
-        assert to_label is not None
-        for column, latent in enumerate(ctx.awake):
-            delta = _delta(
-                latent.value,
-                None if to_energy is None else to_energy[:, column, None],
-                None if to_activity is None else to_activity[:, column, None],
-                ctx.activation,
-            )
-            chosen = F.one_hot(rows[:, column], len(to_label)).to(delta.dtype)
-            _add(to_shared, delta, None, latent.places)
-            _add(to_label, chosen.t() @ delta, None, latent.places)
-            if to_weight is not None:
-                below = ctx.below.latents[column]
-                delta.mul_(ctx.below.factor[:, column, None])
-                _add(to_weight, below.value.t() @ delta, below.places, latent.places)
-        return to_shared, to_label, to_weight, None, None, None, None
+        return *dense_gradients(*ctx.given, to_energy, to_activity), None, None, None, None
 
 
 def _delta(

@@ -24,7 +24,7 @@ class TorchKernel:
         gate: Gate | None,
     ) -> Answer:
         """See `sffa.kernels.winners.Kernel.answer`."""
-        rows = candidates.clamp(min=0)
+        rows = candidates.clamp(min=0).long()
         drive = shared[:, None, :] + F.embedding(rows, label)
         if incoming is not None:
             latent = expand(incoming.latent, incoming.weight.shape[0]).detach()
@@ -52,6 +52,32 @@ class TorchKernel:
             Winners(index, active.detach()),
             Winners(index, (halves.detach() * factor).flatten(-2)),
         )
+
+    def gradients(
+        self,
+        active: Winners,
+        incoming: Incoming | None,
+        candidates: Tensor,
+        rule: Rule,
+        shape: tuple[int, int],
+        to_energy: Tensor,
+        to_activity: Tensor | None,
+        to_weight: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """See `sffa.kernels.winners.Kernel.gradients`."""
+        labels, width = shape
+        value = active.value
+        to_active = 2 * value * to_energy.repeat_interleave(rule.k, dim=-1)
+        if to_activity is not None:
+            to_active = to_active + to_activity[..., None]
+        slope = value > 0 if rule.activation == "relu" else value * (1 - value)
+        delta = expand(Winners(active.index, to_active * slope), width)
+        chosen = F.one_hot(candidates.clamp(min=0).long().flatten(), labels).to(delta.dtype)
+        flat = delta.flatten(0, 1)
+        if incoming is not None:
+            latent = expand(incoming.latent, len(incoming.weight)).flatten(0, 1)
+            to_weight = torch.mm(latent.t(), flat, out=to_weight)
+        return delta.sum(dim=1), chosen.t() @ flat, to_weight
 
 
 def expand(winners: Winners, width: int) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
 import torch
@@ -27,11 +28,29 @@ class Gate:
 
     own: Tensor
 
+    @cached_property
+    def flat(self) -> Tensor:
+        """All neurons of each label (labels, own), int32."""
+        return self.own.flatten(1).int().contiguous()
+
     def mask(self, width: int) -> Tensor:
         """Return (labels, width), true where the neuron is the label's own."""
-        flat = self.own.flatten(1).long()
-        mask = torch.zeros(flat.shape[0], width, dtype=torch.bool, device=flat.device)
-        return mask.scatter_(1, flat, True)
+        mask = torch.zeros(len(self.own), width, dtype=torch.bool, device=self.own.device)
+        return mask.scatter_(1, self.flat.long(), True)
+
+    def local(self, width: int) -> Tensor:
+        """Return (labels, width): which of a label's own neurons each is; int32, 0 if none."""
+        if width in self._locals:
+            return self._locals[width]
+        labels, own = self.flat.shape
+        number = torch.arange(own, dtype=torch.int32, device=self.own.device).expand(labels, own)
+        local = torch.zeros(labels, width, dtype=torch.int32, device=self.own.device)
+        self._locals[width] = local.scatter_(1, self.flat.long(), number)
+        return local
+
+    @cached_property
+    def _locals(self) -> dict[int, Tensor]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -87,8 +106,27 @@ class Kernel(Protocol):
 
         The drive of example b and label y is ``shared[b] + label[y] + latent[b, y] @ weight``,
         with ``shared`` (batch, width) and ``label`` (labels, width); ``candidates`` is (batch,
-        candidates), the label of each column or -1 for none. Gradients flow to ``shared``,
+        candidates), the label of each column or -1 for none, int32. Gradients flow to ``shared``,
         ``label`` and ``weight`` and never to the latent.
+        """
+        ...
+
+    def gradients(
+        self,
+        active: Winners,
+        incoming: Incoming | None,
+        candidates: Tensor,
+        rule: Rule,
+        shape: tuple[int, int],
+        to_energy: Tensor,
+        to_activity: Tensor | None,
+        to_weight: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return the gradients of ``shared``, ``label`` and ``weight``, without autograd.
+
+        ``to_energy`` (batch, candidates, 2) and ``to_activity`` (batch, candidates) are those of
+        an answer whose winners are ``active``, ``shape`` that of ``label``. The gradient of ``weight`` is
+        written into ``to_weight`` if given.
         """
         ...
 

@@ -195,6 +195,10 @@ class Combined(Strategy):
         extra = [batch for part in self.parts if (batch := part.extra_batch(clock)) is not None]
         return join(extra) if extra else None
 
+    @property
+    def has_extra_loss(self) -> bool:  # noqa: D102
+        return any(part.has_extra_loss for part in self.parts)
+
     def extra_loss(self, learner: Learner, batch: Batch, clock: Clock) -> Tensor | None:  # noqa: D102
         found = [part.extra_loss(learner, batch, clock) for part in self.parts]
         terms = [term for term in found if term is not None]
