@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sffa.kernels import team
+
+_WORK = 16  # multiply-adds that an update is worth: it waits for memory
+
+
+class _Row(NamedTuple):
+    parameter: Tensor
+    grad: Tensor
+    mean: Tensor
+    square: Tensor
+    step: Tensor
 
 
 class Adam(torch.optim.Adam):
@@ -29,18 +40,15 @@ class Adam(torch.optim.Adam):
                 torch._foreach_add_([state["step"] for state in states], 1)
             small = []
             for parameter, state in zip(given, states, strict=True):
-                tensors = parameter, parameter.grad, state["exp_avg"], state["exp_avg_sq"]
-                work = 4 * parameter.numel()
+                moments = state["exp_avg"], state["exp_avg_sq"]
+                row = _Row(parameter, parameter.grad, *moments, state["step"])
+                work = _WORK * parameter.numel()
                 if team.parts_for(work, len(parameter)) == 1:
-                    small.append((*tensors, state["step"]))
-                    continue
-
-                def part(i: int, j: int, tensors: Any = tensors, step: Tensor = state["step"]) -> None:
-                    self._update(group, [(*(tensor[i:j] for tensor in tensors), step)])
-
-                team.run(part, len(parameter), work)
+                    small.append(row)
+                else:
+                    team.run(partial(_update_part, group, row), len(parameter), work)
             if small:
-                self._update(group, small)
+                _update(group, small)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Tensor]:
         """Return step, mean and mean square of a parameter, which begin at zero."""
@@ -51,22 +59,28 @@ class Adam(torch.optim.Adam):
             state["exp_avg_sq"] = torch.zeros_like(parameter, requires_grad=False)
         return state
 
-    @staticmethod
-    def _update(group: dict[str, Any], rows: list[tuple[Tensor, ...]]) -> None:
-        parameters, grads, means, squares, steps = (list(column) for column in zip(*rows, strict=True))
-        beta1, beta2 = group["betas"]
-        torch._fused_adam_(
-            parameters,
-            grads,
-            means,
-            squares,
-            [],
-            steps,
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            weight_decay=group["weight_decay"],
-            eps=group["eps"],
-            amsgrad=False,
-            maximize=False,
-        )
+
+def _update_part(group: dict[str, Any], row: _Row, first: int, last: int) -> None:
+    weight, grad, mean, square, step = row
+    part = slice(first, last)
+    _update(group, [_Row(weight[part], grad[part], mean[part], square[part], step)])
+
+
+def _update(group: dict[str, Any], rows: list[_Row]) -> None:
+    parameters, grads, means, squares, steps = (list(column) for column in zip(*rows, strict=True))
+    beta1, beta2 = group["betas"]
+    torch._fused_adam_(
+        parameters,
+        grads,
+        means,
+        squares,
+        [],
+        steps,
+        lr=group["lr"],
+        beta1=beta1,
+        beta2=beta2,
+        weight_decay=group["weight_decay"],
+        eps=group["eps"],
+        amsgrad=False,
+        maximize=False,
+    )

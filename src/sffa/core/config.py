@@ -144,7 +144,8 @@ class NetworkConfig(Strict):
     )
     temperature: float = Field(default=1.0, gt=0, description="of the softmax of contrast")
     activity: Literal["multiply", "add", "none"] = Field(
-        default="multiply", description="activity term: multiply for sffa and none for ffa unless given"
+        default="multiply",
+        description="activity term: multiply for sffa and none for ffa unless given",
     )
     activity_norm: Literal["l1", "l2"] = Field(default="l1", description="norm of the activity")
     alpha: float = Field(default=10.0, ge=0, description="strength of the activity term")

@@ -99,7 +99,12 @@ class Layer(nn.Module, ABC):
         """
 
     def set_gradients(
-        self, x: Tensor, codes: Tensor, to_shared: Tensor, to_label: Tensor, to_latent: Tensor | None
+        self,
+        x: Tensor,
+        codes: Tensor,
+        to_shared: Tensor,
+        to_label: Tensor,
+        to_latent: Tensor | None,
     ) -> None:
         """Set every parameter's ``grad`` from what `gradients` returned."""
         self.image.grad = team.product(x.t(), to_shared, out=room(self.image))
@@ -137,8 +142,9 @@ class SymmetricLayer(Layer):
         kernel: Kernel,
     ) -> Response:
         """See `Layer.respond`. Winners are chosen on the drive: the activations are monotone."""
-        given = self._incoming(below), candidates, self.rule, self.gate
-        answer = kernel.answer(*self._drive(x, codes), *given)
+        shared, label = self._drive(x, codes)
+        below_it = self._incoming(below)
+        answer = kernel.answer(shared, label, below_it, candidates, self.rule, self.gate)
         energies = answer.energy.unbind(dim=-1)
         activity = self._activity(answer.activity, energies)
         return Response(energies, activity, answer.active, answer.latent)
@@ -186,8 +192,9 @@ class ThresholdLayer(Layer):
     ) -> Response:
         """See `Layer.respond`. Latents are dense, so this is torch on every device."""
         mask = None if self.gate is None else self.gate.mask(self.width)
-        given = self._incoming(below), candidates, self.activation, mask
-        answer = dense_answer(*self._drive(x, codes), *given)
+        shared, label = self._drive(x, codes)
+        below_it = self._incoming(below)
+        answer = dense_answer(shared, label, below_it, candidates, self.activation, mask)
         energies = (answer.energy,)
         factor = norm_factor(answer.energy, self.width, self.norm)
         activity = self._activity(answer.activity, energies)
@@ -206,9 +213,7 @@ class ThresholdLayer(Layer):
         assert isinstance(response.latent, Scaled)
         to_energy, to_activity = slopes
         given = self._incoming(below), candidates, self.activation, (labels, self.width)
-        return dense_gradients(
-            response.latent.latents, *given, to_energy.squeeze(-1), to_activity
-        )
+        return dense_gradients(response.latent.latents, *given, to_energy.squeeze(-1), to_activity)
 
     def _incoming(
         self, below: tuple[Layer, Winners | Scaled] | None

@@ -52,6 +52,8 @@ class Learner(nn.Module, ABC):
         self.current: list[int] = []
         self.standardised = False
         self.new_among_new = False  # set by strategies such as ER-ACE; see `training_labels`
+        self._kept_affine: Any = None
+        self._kept_columns: Any = None
         self.register_buffer("mean", torch.zeros(1))
         self.register_buffer("std", torch.ones(1))
 
@@ -69,14 +71,16 @@ class Learner(nn.Module, ABC):
     def loss(self, x: Tensor, y: Tensor, task: Task = None) -> Tensor:
         """Return the loss of a batch, a scalar to differentiate: x (batch, ...), y (batch,)."""
 
-    def backward(self, x: Tensor, y: Tensor, task: Task = None, **options: Any) -> Tensor:
+    def backward(
+        self, x: Tensor | Array, y: Tensor | Array, task: Task = None, **options: Any
+    ) -> Tensor:
         """Set every parameter's gradient of a batch's `loss` and return the loss, detached.
 
         ``options`` are those of `loss`. A learner that knows its gradients without a graph, or
         wants others than those of its loss, overrides this.
         """
         self.zero_grad(set_to_none=True)
-        loss = self.loss(x, y, task, **options)
+        loss = self.loss(x, y, task, **options)  # type: ignore[arg-type]
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
@@ -199,21 +203,32 @@ class Learner(nn.Module, ABC):
                 f"{tuple(tensor.shape)}"
             )
         tensor = tensor.reshape(len(tensor), self.inputs)
-        unit = 255.0 if tensor.dtype == torch.uint8 else 1.0
-        return torch.addcmul(-self.mean / self.std, tensor.float(), 1 / (unit * self.std))
+        shift, scale = self._affine(255.0 if tensor.dtype == torch.uint8 else 1.0)
+        return torch.addcmul(shift, tensor.float(), scale)
+
+    def _affine(self, unit: float) -> tuple[Tensor, Tensor]:
+        """Return what `prepare` adds and multiplies by, kept until mean or deviation change."""
+        seen = unit, self.mean, self.mean._version, self.std, self.std._version
+        kept = self._kept_affine
+        if kept is None or any(a is not b and a != b for a, b in zip(kept[0], seen, strict=True)):
+            kept = seen, -self.mean / self.std, 1 / (unit * self.std)
+            self._kept_affine = kept
+        return kept[1], kept[2]
 
     def columns(self, y: Tensor | Array) -> Tensor:
         """Return the column of each label."""
         labels = whole_numbers(y, self.device)
         if labels.ndim != 1:
             raise DataError(f"expected one label an example, got the shape {tuple(labels.shape)}")
-        known = torch.tensor(self.classes, device=self.device)
-        ordered, order = known.sort()
-        place = torch.searchsorted(ordered, labels).clamp(max=max(len(self.classes) - 1, 0))
-        if not self.classes or bool((ordered[place] != labels).any()):
+        if self._kept_columns is None or self._kept_columns[0] != (self.classes, self.device):
+            known = torch.tensor(self.classes, device=self.device)
+            self._kept_columns = (list(self.classes), self.device), *known.sort()
+        ordered, order = self._kept_columns[1:]
+        place = torch.searchsorted(ordered, labels).clamp_(max=max(len(self.classes) - 1, 0))
+        if not self.classes or not torch.equal(ordered[place], labels):
             wrong = [label for label in torch.unique(labels).tolist() if label not in self.classes]
             raise DataError(f"labels {wrong[:5]} are not among the classes met: {self.classes}")
-        return order[place]
+        return order[place]  # type: ignore[no-any-return]
 
     def candidates(self, batch: int, task: Task) -> Tensor:
         """Return the columns that are possible for each example (batch, candidates); -1 is none."""

@@ -18,7 +18,7 @@ from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
-from sffa.core.objective import LayerLoss, layer_loss, layer_slopes, product_loss
+from sffa.core.objective import Aims, LayerLoss, layer_loss, layer_slopes, product_loss
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 from sffa.kernels import Kernel, team
@@ -180,30 +180,31 @@ class Network(Learner, kind="network"):
         weight: Tensor | None = None,
         candidates: Tensor | None = None,
         layer: int | None = None,
+        **options: Any,
     ) -> Tensor:
         """See `Learner.backward`: layers are local, so their gradients are known in closed form."""
-        if not self._known_in_closed_form():
-            given = {"weight": weight, "candidates": candidates, "layer": layer}
-            return super().backward(x, y, task, **given)
+        if options or not self._known_in_closed_form():
+            options |= {"weight": weight, "candidates": candidates, "layer": layer}
+            return super().backward(x, y, task, **options)
         with torch.no_grad(), self.threads():
             column, x = self.columns(y), self.prepare(x)
             if candidates is None:
                 candidates = self.training_labels(column, task)
             else:
                 self._check(candidates, len(x))
-            target, valid = self.targets(column, candidates), candidates >= 0
+            aims = Aims(self.targets(column, candidates), candidates >= 0, weight)
             if layer is not None:
                 self.zero_grad(set_to_none=True)
-            return self._set_gradients(x, candidates.int(), layer, target, valid, weight)
+            return self._set_gradients(x, candidates.int(), layer, aims)
 
     def _set_gradients(
-        self, x: Tensor, candidates: Tensor, layer: int | None, *aims: Tensor | None
+        self, x: Tensor, candidates: Tensor, layer: int | None, aims: Aims
     ) -> Tensor:
-        """Set the gradients of layers, one by one; ``aims`` are target, valid and weight."""
+        """Set the gradients of the layers, or of one, and return the sum of their losses."""
         total = torch.zeros((), device=self.device)
         kernel, labels = self._backend(), len(self.codes)
         for current, below, response in self._responses(x, candidates, layer):
-            loss = layer_slopes(self.config, current.goodness, response, current.width, *aims)
+            loss = layer_slopes(self.config, current.goodness, response, current.width, aims)
             slopes = loss.energy, loss.activity
             parts = current.gradients(below, candidates, response, labels, slopes, kernel)
             current.set_gradients(x, self.codes, *parts)

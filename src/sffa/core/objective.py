@@ -3,19 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from sffa.core.config import NetworkConfig
-from sffa.core.goodness import Goodness
+from sffa.core.goodness import Energies, Goodness
 from sffa.core.layers import Response
 
 
+@dataclass(frozen=True)
+class Aims:
+    """What a batch asks of every layer, each (batch, candidates).
+
+    ``target`` is true for the right label, ``valid`` where there is one; ``weight`` (batch,) is
+    what each example counts, None: one.
+    """
+
+    target: Tensor
+    valid: Tensor
+    weight: Tensor | None = None
+
+    @cached_property
+    def right(self) -> Tensor:
+        """The target as a number."""
+        return self.target.float()
+
+    @cached_property
+    def example(self) -> Tensor:
+        """What each example counts in a mean over examples (batch, 1)."""
+        if self.weight is None:
+            return self.right.new_full((1, 1), 1 / max(len(self.target), 1))
+        return (self.weight / self.weight.sum())[:, None]
+
+    @cached_property
+    def input(self) -> Tensor:
+        """What each input, an example under a label, counts in a mean over inputs."""
+        return _share(self.valid, self.weight)
+
+    @cached_property
+    def sides(self) -> Tensor:
+        """What each input counts in the mean over positive plus that over negative ones."""
+        return _share(self.target, self.weight) + _share(self.valid & ~self.target, self.weight)
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether some candidates are none."""
+        return not bool(self.valid.all())
+
+
 class Slopes(NamedTuple):
-    """A layer's loss with its derivatives: by the energies (batch, candidates, polarities) and,
-    where the loss has such a term, by the sum of the latents (batch, candidates)."""
+    """A layer's loss with its derivatives.
+
+    By the energies (batch, candidates, polarities) and, where the loss has an activity term, by the
+    sum of the latents (batch, candidates).
+    """
 
     total: Tensor
     energy: Tensor
@@ -53,50 +98,49 @@ def layer_loss(
 
 
 def layer_slopes(
-    config: NetworkConfig,
-    goodness: Goodness,
-    response: Response,
-    width: int,
-    target: Tensor,
-    valid: Tensor,
-    weight: Tensor | None = None,
+    config: NetworkConfig, goodness: Goodness, response: Response, width: int, aims: Aims
 ) -> Slopes:
     """Return what `layer_loss` returns in total, differentiated by hand.
 
     A layer is local, so its loss depends on nothing but its energies and its activity.
     """
-    energies = response.energies
     if config.objective == "contrast":
-        logits = goodness.log_odds(energies).div_(config.temperature)
-        logits = logits.masked_fill_(~valid, -torch.inf)
-        whole = logits.logsumexp(dim=1, keepdim=True)
-        counts = _share(torch.ones_like(whole), weight)
-        right = torch.where(target, logits, 0.0).sum(dim=1, keepdim=True)
-        entropy = ((whole - right) * counts).sum()
-        outer = (logits.sub_(whole).exp_() - target.float()) * (counts / config.temperature)
-        slopes = goodness.log_odds_slopes(energies)
+        entropy, slope = _contrast_slopes(config, goodness, response.energies, aims)
     else:
-        outer = _share(valid, weight)
-        entropy = (goodness.bce(energies, target) * outer).sum()
-        slopes = goodness.bce_slopes(energies, target)
-    slope = torch.stack([each * outer for each in slopes], dim=-1)
+        inner = goodness.bce_slopes(response.energies, aims.target)
+        entropy = (goodness.bce(response.energies, aims.target) * aims.input).sum()
+        slope = torch.stack(inner, dim=-1).mul_(aims.input[..., None])
     if config.activity == "none":
         return Slopes(entropy, slope, None)
-    shares = _share(target, weight) + _share(valid & ~target, weight)
-    push = torch.exp(-config.alpha * (response.activity * shares).sum())
+    push = (response.activity * aims.sides).sum().mul_(-config.alpha).exp_()
     if config.activity == "multiply":
-        total, to_activity = entropy * (1 + push), shares * (-config.alpha * push * entropy)
-        slope.mul_(1 + push)
+        to_activity = aims.sides * (push * entropy).mul_(-config.alpha)
+        total = entropy * push.add_(1)
+        slope.mul_(push)
     else:
-        total, to_activity = entropy + push, shares * (-config.alpha * push)
+        total, to_activity = entropy + push, aims.sides * (-config.alpha * push)
     if config.activity_norm == "l1":
         return Slopes(total, slope, to_activity.div_(width))
-    return Slopes(total, slope.add_((to_activity / (2 * width * response.activity))[..., None]), None)
+    return Slopes(
+        total, slope.add_((to_activity / (2 * width * response.activity))[..., None]), None
+    )
 
 
-def contrast(
-    logits: Tensor, target: Tensor, valid: Tensor, weight: Tensor | None = None
-) -> Tensor:
+def _contrast_slopes(
+    config: NetworkConfig, goodness: Goodness, energies: Energies, aims: Aims
+) -> tuple[Tensor, Tensor]:
+    """Return the loss of `contrast` and its derivative by the energies."""
+    logits = goodness.log_odds(energies).div_(config.temperature)
+    if aims.partial:
+        logits = logits.masked_fill_(~aims.valid, -torch.inf)
+    log_share = logits.log_softmax(dim=1)
+    losses = torch.where(aims.target, log_share, 0.0).mul_(aims.example)
+    outer = log_share.exp_().sub_(aims.right).mul_(aims.example / config.temperature)
+    slopes = torch.stack(goodness.log_odds_slopes(energies), dim=-1)
+    return -losses.sum(), slopes.mul_(outer[..., None])
+
+
+def contrast(logits: Tensor, target: Tensor, valid: Tensor, weight: Tensor | None = None) -> Tensor:
     """Return the softmax cross-entropy of the true label among its candidates, mean over examples.
 
     Ours: in place of one yes or no for each label, the labels compete within each layer. An example

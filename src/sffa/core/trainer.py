@@ -51,13 +51,12 @@ Watched = Mapping[str, tuple[Any, Any]]
 
 
 class Examples(Protocol):
-    """What an epoch goes through: batches are cut out of it by place.
-
-    ``weights`` (N,) is what each example counts in the loss; None: one.
-    """
+    """What an epoch goes through: batches are cut out of it by place."""
 
     @property
-    def weights(self) -> Tensor | None: ...
+    def weights(self) -> Tensor | None:
+        """What each example counts in the loss (N,); None: one."""
+        ...
 
     def __len__(self) -> int: ...
 
@@ -129,6 +128,7 @@ class Trainer:
         self.lr_schedule: LRSchedule = lr_schedule
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
+        self._checked: tuple[int, ...] | None = None
         self.rng = generator(seed, "training")
         self.optimizer = Adam(list(learner.parameters()), lr)  # none, if learning in closed form
 
@@ -399,12 +399,17 @@ class Trainer:
 
     def _check_growth(self) -> None:
         """Refuse to go on when the learner has weights that the optimiser does not know."""
+        learner = self.learner
+        shape = len(learner.classes), len(learner.tasks), learner.depth
+        if shape == self._checked:
+            return
         known = {id(p) for group in self.optimizer.param_groups for p in group["params"]}
         if any(id(parameter) not in known for parameter in self.learner.parameters()):
             raise ConfigurationError(
                 "the learner grew without its trainer: call add_classes and deepen of the trainer, "
                 "or make a new one"
             )
+        self._checked = shape
 
     def _layers_to_train(self) -> list[int | None]:
         if self.schedule == "greedy":

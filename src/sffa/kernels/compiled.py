@@ -63,13 +63,12 @@ def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
 
 @_loop()
 def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
-    """Bisect for a value that at least k of ``maxima[:blocks]`` reach, and few more."""
+    """Bisect for a value that k of ``maxima[:blocks]`` reach, or a few more."""
     low = maxima[0]
     high = maxima[0]
     for b in range(blocks):
         low = maxima[b] if maxima[b] < low else low
         high = maxima[b] if maxima[b] > high else high
-    enough = k + k // 4 + 1
     for _ in range(24):
         middle = _F(0.5) * (low + high)
         reached = np.int32(0)
@@ -79,38 +78,32 @@ def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
             high = middle
         else:
             low = middle
-            if reached <= enough:
+            if reached == k:
                 break
     return low
 
 
 @_loop()
+def _least(value, k):  # type: ignore[no-untyped-def]
+    """Return the smallest of ``value[:k]`` and its place."""
+    least = value[0]
+    place = 0
+    for i in range(1, k):
+        smaller = value[i] < least
+        least = value[i] if smaller else least
+        place = i if smaller else place
+    return least, place
+
+
+@_loop()
 def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
-    """Reduce ``found`` and ``value`` from ``count`` to the k largest values, in place."""
-    if count > 4 * k:  # many near the bound: ties, or an outlier that spoiled the bisection
-        bound = np.partition(value[:count], count - k)[count - k]
-        above = 0
-        for i in range(count):
-            above += value[i] > bound
-        taken = 0
-        equal = k - above
-        for i in range(count):
-            if value[i] > bound or (value[i] == bound and equal > 0):
-                equal -= value[i] == bound
-                found[taken] = found[i]
-                value[taken] = value[i]
-                taken += 1
-        count = taken
-    while count > k:
-        least = value[0]
-        place = 0
-        for i in range(1, count):
-            smaller = value[i] < least
-            least = value[i] if smaller else least
-            place = i if smaller else place
-        count -= 1
-        value[place] = value[count]
-        found[place] = found[count]
+    """Bring the k largest of ``count`` values, and their places in ``found``, to the front."""
+    least, place = _least(value, k)
+    for i in range(k, count):
+        if value[i] > least:
+            value[place] = value[i]
+            found[place] = found[i]
+            least, place = _least(value, k)
 
 
 @_loop()
@@ -312,34 +305,39 @@ def differentiate(  # type: ignore[no-untyped-def]
 
 
 @_loop()
-def sort_by(keys, limit):  # type: ignore[no-untyped-def]
-    """Sort stably by counting: positions of ``keys`` in order of key, and where each key starts."""
-    start = np.zeros(limit + 1, np.int64)
+def _sorted_by(keys, first, last):  # type: ignore[no-untyped-def]
+    """Sort the keys from ``first`` to ``last`` stably: their positions, where each key starts."""
+    start = np.zeros(last - first + 1, np.int64)
     for i in range(keys.size):
-        start[keys[i] + _U(1)] += 1
-    for r in range(limit):
+        if first <= keys[i] < last:
+            start[keys[i] - first + 1] += 1
+    for r in range(last - first):
         start[r + 1] += start[r]
     fill = start.copy()
-    order = np.empty(keys.size, _U)
+    order = np.empty(start[last - first], _U)
     for i in range(keys.size):
-        order[fill[keys[i]]] = _U(i)
-        fill[keys[i]] += 1
+        if first <= keys[i] < last:
+            order[fill[keys[i] - first]] = _U(i)
+            fill[keys[i] - first] += 1
     return order, start
 
 
 @_loop(fastmath=_MATH)
-def scatter_rows(first, last, order, start, depth, scale, place, grad, out):  # type: ignore[no-untyped-def]
-    """Sum ``scale[i]·grad[i // depth]`` into row r of ``out`` at ``place``, for all i sorted to r.
+def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no-untyped-def]
+    """Sum ``scale[i]·grad[i // depth]`` into the row ``keys[i]`` of ``out`` at ``place``.
 
-    With the rows' keys sorted, a row of ``out`` stays in the first-level cache while it is summed.
+    ``place`` and ``grad`` have a row for every ``depth`` keys. With the keys sorted, a row of
+    ``out`` stays in the first-level cache while it is summed.
     """
+    order, start = _sorted_by(keys, first, last)
     winners = place.shape[1]
+    depth = _U(keys.size // max(place.shape[0], 1))
     for r in range(first, last):
         row = out[r]
         row[:] = _F(0)
-        for p in range(start[r], start[r + 1]):
+        for p in range(start[r - first], start[r - first + 1]):
             i = order[p]
-            e = i // _U(depth)
+            e = i // depth
             factor = scale[i]
             for s in range(winners):
                 row[place[e, s]] += factor * grad[e, s]

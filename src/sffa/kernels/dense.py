@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from sffa.kernels import team
+
 _WORTH = 0.8  # leave silent neurons out if no more than this share is awake: it takes a copy
 
 
@@ -85,24 +87,43 @@ def dense_gradients(
     """
     labels, width = shape
     rows = candidates.clamp(min=0).long()
-    like = awake[0].value if awake else torch.zeros((), device=rows.device)
-    to_shared, to_label = like.new_zeros(len(rows), width), like.new_zeros(labels, width)
-    to_weight = None if incoming is None else torch.zeros_like(incoming[1], requires_grad=False)
-    for column, latent in enumerate(awake):
-        delta = _delta(
-            latent.value,
-            None if to_energy is None else to_energy[:, column, None],
-            None if to_activity is None else to_activity[:, column, None],
-            activation,
-        )
-        chosen = F.one_hot(rows[:, column], labels).to(delta.dtype)
-        _add(to_shared, delta, None, latent.places)
-        _add(to_label, chosen.t() @ delta, None, latent.places)
-        if incoming is not None and to_weight is not None:
-            below = incoming[0].latents[column]
-            delta.mul_(incoming[0].factor[:, column, None])
-            _add(to_weight, below.value.t() @ delta, below.places, latent.places)
-    return to_shared, to_label, to_weight
+    parts: dict[int, tuple[Tensor, Tensor, Tensor | None]] = {}
+
+    def columns(first: int, last: int) -> None:
+        like = awake[0].value if awake else torch.zeros((), device=rows.device)
+        to_shared, to_label = like.new_zeros(len(rows), width), like.new_zeros(labels, width)
+        to_weight = None if incoming is None else torch.zeros_like(incoming[1], requires_grad=False)
+        for column in range(first, last):
+            latent = awake[column]
+            delta = _delta(
+                latent.value,
+                None if to_energy is None else to_energy[:, column, None],
+                None if to_activity is None else to_activity[:, column, None],
+                activation,
+            )
+            chosen = F.one_hot(rows[:, column], labels).to(delta.dtype)
+            _add(to_shared, delta, None, latent.places)
+            _add(to_label, chosen.t() @ delta, None, latent.places)
+            if incoming is not None and to_weight is not None:
+                below = incoming[0].latents[column]
+                delta.mul_(incoming[0].factor[:, column, None])
+                _add(to_weight, below.value.t() @ delta, below.places, latent.places)
+        parts[first] = to_shared, to_label, to_weight
+
+    team.run(columns, len(awake), _work(rows, width, incoming))
+    first, *others = (parts[key] for key in sorted(parts))
+    for other in others:
+        for total, part in zip(first, other, strict=True):
+            if total is not None and part is not None:
+                total.add_(part)
+    return first
+
+
+def _work(rows: Tensor, width: int, incoming: tuple[Scaled, Tensor] | None) -> int:
+    """Return the multiply-adds of a pass over all candidates; other devices have threads anyway."""
+    if rows.device.type != "cpu":
+        return 0
+    return rows.numel() * width * (8 if incoming is None else len(incoming[1]))
 
 
 def _answer(
@@ -113,20 +134,28 @@ def _answer(
     activation: str,
     mask: Tensor | None,
 ) -> DenseAnswer:
-    rows = candidates.clamp(min=0).long()
-    active = F.embedding(rows, label).add_(shared[:, None, :])
-    if incoming is not None:
-        below, weight = incoming
-        for column, latent in enumerate(below.latents):
-            rows_awake = weight if latent.places is None else weight[latent.places]
-            product = latent.value @ rows_awake
-            active[:, column].addcmul_(product, below.factor[:, column, None])
-    active.sigmoid_() if activation == "sigmoid" else active.relu_()
-    if mask is not None:
-        active.mul_(mask[rows])
-    energy, activity = active.square().sum(dim=-1), active.sum(dim=-1)
-    awake = [_awake(active[:, column]) for column in range(rows.shape[1])]
-    return DenseAnswer(energy, activity, active, awake)
+    rows = candidates.clamp(min=0).long().t()  # (candidates, batch): a candidate is contiguous
+    count, (batch, width) = len(rows), shared.shape
+    active = shared.new_empty(count, batch, width)
+    energy, activity = shared.new_empty(count, batch), shared.new_empty(count, batch)
+    awake: list[Awake] = [Awake(active[column], None) for column in range(count)]
+
+    def columns(first: int, last: int) -> None:
+        for column in range(first, last):
+            latents = torch.index_select(label, 0, rows[column], out=active[column]).add_(shared)
+            if incoming is not None:
+                below, weight = incoming[0].latents[column], incoming[1]
+                product = below.value @ (weight if below.places is None else weight[below.places])
+                latents.addcmul_(product, incoming[0].factor[:, column, None])
+            latents.sigmoid_() if activation == "sigmoid" else latents.relu_()
+            if mask is not None:
+                latents.mul_(mask[rows[column]])
+            torch.sum(latents.square(), dim=1, out=energy[column])
+            torch.sum(latents, dim=1, out=activity[column])
+            awake[column] = _awake(latents)
+
+    team.run(columns, count, _work(rows, width, incoming))
+    return DenseAnswer(energy.t(), activity.t(), active.transpose(0, 1), awake)
 
 
 class _Dense(torch.autograd.Function):
@@ -151,7 +180,9 @@ class _Dense(torch.autograd.Function):
     def backward(
         ctx: Any, to_energy: Tensor | None, to_activity: Tensor | None, *_: None
     ) -> tuple[Tensor | None, ...]:
-        return *dense_gradients(*ctx.given, to_energy, to_activity), None, None, None, None
+        awake, incoming, candidates, activation, shape = ctx.given
+        given = awake, incoming, candidates, activation, shape, to_energy, to_activity
+        return *dense_gradients(*given), None, None, None, None
 
 
 def _delta(

@@ -52,35 +52,33 @@ class NumbaKernel:
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """See `sffa.kernels.winners.Kernel.gradients`."""
         labels, width = shape
-        index, latents = _places(active.index), _array(active.value)
-        batch, count, winners = index.shape
-        to_drive = np.empty(index.shape, np.float32)
-        to_shared, to_label = torch.empty(batch, width), torch.empty(labels, width)
-        if to_activity is None:
-            to_activity = torch.zeros(batch, count)
-        given = (
-            _array(candidates),
-            index,
-            latents,
-            rule.activation == "relu",
-            _array(to_energy),
-            _array(to_activity),
-            to_drive,
-            _array(to_shared),
+        places, latents, asked = (
+            _places(active.index),
+            _array(active.value),
+            _array(candidates.int()),
         )
-        work = index.size
-        team.run(lambda i, j: compiled.differentiate(i, j, *given), batch, 4 * work)
-        flat = index.reshape(-1, winners), to_drive.reshape(-1, winners)
-        keys = _places(candidates.clamp(min=0)).reshape(-1)
-        _scatter(keys, 1, np.ones(keys.size, np.float32), *flat, to_label)
+        batch, count, winners = places.shape
+        to_drive = np.empty(places.shape, np.float32)
+        to_shared, to_label = np.empty((batch, width), np.float32), torch.empty(labels, width)
+        wanted = (
+            np.zeros((batch, count), np.float32) if to_activity is None else _array(to_activity)
+        )
+        relu, energy = rule.activation == "relu", _array(to_energy)
+        given = asked, places, latents, relu, energy, wanted, to_drive, to_shared
+        team.run(lambda i, j: compiled.differentiate(i, j, *given), batch, 4 * places.size)
+        flat = places.reshape(-1, winners), to_drive.reshape(-1, winners)
+        keys = np.maximum(asked, 0).reshape(-1)
+        _scatter(keys, np.ones(keys.size, np.float32), *flat, to_label)
+        shared = torch.from_numpy(to_shared)
         if incoming is None:
-            return to_shared, to_label, None
+            return shared, to_label, None
         if to_weight is None:
             to_weight = torch.empty(incoming.weight.shape)
         below = incoming.latent
-        keys, values = _places(below.index).reshape(-1), _array(below.value).reshape(-1)
-        _scatter(keys, below.index.shape[2], values, *flat, to_weight)
-        return to_shared, to_label, to_weight
+        _scatter(
+            _array(below.index.int()).reshape(-1), _array(below.value).reshape(-1), *flat, to_weight
+        )
+        return shared, to_label, to_weight
 
 
 def _scan(
@@ -91,7 +89,7 @@ def _scan(
     rule: Rule,
     gate: Gate | None,
 ) -> Answer:
-    """Run the loop over examples and candidates (int32)."""
+    """Run the loop over examples and candidates."""
     batch, count = candidates.shape
     winners = batch, count, 2 * rule.k
     index = torch.empty(winners, dtype=torch.int32)
@@ -104,7 +102,7 @@ def _scan(
     half = shared.shape[1] // 2 if gate is None else gate.own.shape[2]
     inputs = (_array(shared), _array(label), _places(below.index), _array(below.value))
     common = (
-        _array(candidates),
+        _array(candidates.int()),
         (rule.k, _blocks(half, rule.k)),
         rule.activation == "relu",
         _NORMS[rule.norm],
@@ -122,14 +120,11 @@ def _scan(
     return Answer(energy, active.sum(dim=-1), Winners(index, active), Winners(index, latent))
 
 
-def _scatter(
-    keys: _Array, depth: int, scale: _Array, place: _Array, grad: _Array, out: Tensor
-) -> None:
+def _scatter(keys: _Array, scale: _Array, place: _Array, grad: _Array, out: Tensor) -> None:
     """Sum the winners' gradients into the rows of ``out`` that their keys name."""
-    order, start = compiled.sort_by(keys, len(out))
-    given = order, start, depth, scale, place, grad, _array(out)
-    work = keys.size * place.shape[1]
-    team.run(lambda i, j: compiled.scatter_rows(i, j, *given), len(out), 4 * work)
+    given = keys, scale, place, grad, _array(out)
+    work = 4 * keys.size * place.shape[1]
+    team.run(lambda i, j: compiled.scatter_rows(i, j, *given), len(out), work)
 
 
 class _Differentiable(torch.autograd.Function):
@@ -156,7 +151,9 @@ class _Differentiable(torch.autograd.Function):
     def backward(
         ctx: Any, to_energy: Tensor, to_activity: Tensor, *_: Tensor
     ) -> tuple[Tensor | None, ...]:
-        gradients = NumbaKernel().gradients(*ctx.given, to_energy, to_activity)
+        active, incoming, candidates, rule, shape = ctx.given
+        given = active, incoming, candidates, rule, shape, to_energy, to_activity
+        gradients = NumbaKernel().gradients(*given)
         return *gradients, None, None, None, None
 
 
@@ -198,7 +195,7 @@ def _pack(
     else:
         rows, local = previous.flat, previous.local(len(weight))
     used = torch.zeros(labels, dtype=torch.bool)
-    used[candidates.clamp(min=0).flatten()] = True
+    used[candidates.clamp(min=0).long().flatten()] = True
     packed = np.empty((labels, rows.shape[1], gate.flat.shape[1]), np.float32)
     given = weight, _places(rows), _places(gate.flat), _array(used), packed
     team.run(lambda i, j: compiled.pack(i, j, *given), labels, 4 * packed.size)
@@ -213,10 +210,12 @@ def _blocks(half: int, k: int) -> int:
 
 def _array(tensor: Tensor) -> _Array:
     """Show a tensor's memory to numba; copies only what is not contiguous."""
-    array: _Array = tensor.detach().contiguous().numpy()
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    array: _Array = tensor.contiguous().numpy()
     return array
 
 
 def _places(tensor: Tensor) -> _Array:
-    """Show int32 indices as unsigned ones."""
-    return _array(tensor).view(np.uint32)
+    """Show indices as unsigned ones of 32 bits."""
+    return _array(tensor.int()).view(np.uint32)

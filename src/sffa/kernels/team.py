@@ -160,12 +160,14 @@ def run(function: Callable[[int, int], object], size: int, work: int) -> None:
 
 
 def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return ``a @ b`` without a gradient; large ones are cut by the rows of ``a``."""
-    if out is None:
-        out = a.new_empty(a.shape[0], b.shape[1])
-    work = a.numel() * b.shape[1]
-    if a.device.type != "cpu" or _team.limits is None or parts_for(work, len(a)) == 1:
-        return torch.mm(a, b, out=out)
-    whole = out
-    run(lambda i, j: torch.mm(a[i:j], b, out=whole[i:j]), len(a), work)
-    return out
+    """Return ``a @ b`` without a gradient; large ones are cut along their longer side."""
+    rows, columns = a.shape[0], b.shape[1]
+    whole = a.new_empty(rows, columns) if out is None else out
+    work = a.numel() * columns
+    if a.device.type != "cpu" or _team.limits is None or parts_for(work, rows) == 1:
+        return torch.mm(a, b, out=whole)
+    if rows > columns:
+        run(lambda i, j: torch.mm(a[i:j], b, out=whole[i:j]), rows, work)
+    else:
+        run(lambda i, j: torch.mm(a, b[:, i:j], out=whole[:, i:j]), columns, work)
+    return whole

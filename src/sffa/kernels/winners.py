@@ -106,7 +106,7 @@ class Kernel(Protocol):
 
         The drive of example b and label y is ``shared[b] + label[y] + latent[b, y] @ weight``,
         with ``shared`` (batch, width) and ``label`` (labels, width); ``candidates`` is (batch,
-        candidates), the label of each column or -1 for none, int32. Gradients flow to ``shared``,
+        candidates), the label of each column or -1 for none. Gradients flow to ``shared``,
         ``label`` and ``weight`` and never to the latent.
         """
         ...
@@ -125,8 +125,8 @@ class Kernel(Protocol):
         """Return the gradients of ``shared``, ``label`` and ``weight``, without autograd.
 
         ``to_energy`` (batch, candidates, 2) and ``to_activity`` (batch, candidates) are those of
-        an answer whose winners are ``active``, ``shape`` that of ``label``. The gradient of ``weight`` is
-        written into ``to_weight`` if given.
+        an answer whose winners are ``active``, ``shape`` is that of ``label``. The gradient of
+        ``weight`` is written into ``to_weight`` if given.
         """
         ...
 
