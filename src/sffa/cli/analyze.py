@@ -24,7 +24,9 @@ from sffa.errors import ConfigurationError
 if TYPE_CHECKING:
     from sffa.report.network_report import Look, Rows, Subjects
 
-app = typer.Typer(help="Look into networks: numbers and figures.", no_args_is_help=True)
+app = typer.Typer(
+    help="Look into networks: numbers and figures.", no_args_is_help=True, add_completion=False
+)
 
 Models = Annotated[list[Path], typer.Argument(help="Model files.", show_default=False)]
 Out = Annotated[Path, typer.Option("--out", help="Folder for figures and their data.")]

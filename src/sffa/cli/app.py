@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from sffa._version import __version__
-from sffa.cli import analyze, data, study
-from sffa.cli.bench import bench
-from sffa.cli.continual import continual
-from sffa.cli.demo import demo
-from sffa.cli.evaluate import evaluate
-from sffa.cli.export import export
-from sffa.cli.play import play
-from sffa.cli.predict import predict
-from sffa.cli.report import report
-from sffa.cli.reproduce import reproduce
-from sffa.cli.train import train
+from sffa.cli.lazy import LazyGroup
+
+
+class Commands(LazyGroup):
+    """Every command, in the order of the help."""
+
+    table: ClassVar[dict[str, str]] = {
+        "demo": "demo:demo",
+        "train": "train:train",
+        "evaluate": "evaluate:evaluate",
+        "predict": "predict:predict",
+        "continual": "continual:continual",
+        "reproduce": "reproduce:reproduce",
+        "report": "report:report",
+        "analyze": "analyze:app",
+        "study": "study:app",
+        "data": "data:app",
+        "export": "export:export",
+        "bench": "bench:bench",
+        "play": "play:play",
+    }
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Train networks without back-propagation, and keep them learning.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(train)
-app.command()(evaluate)
-app.command()(predict)
-app.command()(continual)
-app.command()(reproduce)
-app.command()(report)
-app.add_typer(analyze.app, name="analyze")
-app.add_typer(study.app, name="study")
-app.add_typer(data.app, name="data")
-app.command()(export)
-app.command()(bench)
-app.command()(play)
 
 
 def _show_version(value: bool) -> None:

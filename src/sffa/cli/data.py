@@ -20,7 +20,9 @@ from sffa.data.inventory import verify as verify_named
 from sffa.data.registry import lookup
 from sffa.errors import DataError
 
-app = typer.Typer(help="List, fetch, verify and locate datasets.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, fetch, verify and locate datasets.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.command("list")

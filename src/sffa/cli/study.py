@@ -22,7 +22,9 @@ from sffa.study.statistics import Summary
 if TYPE_CHECKING:
     from sffa.report.choice import Choice
 
-app = typer.Typer(help="Look into stores of records; CSV in and out.", no_args_is_help=True)
+app = typer.Typer(
+    help="Look into stores of records; CSV in and out.", no_args_is_help=True, add_completion=False
+)
 
 StorePath = Annotated[Path, typer.Argument(help="The store.", show_default=False)]
 CsvPath = Annotated[Path, typer.Argument(help="The CSV file.", show_default=False)]
