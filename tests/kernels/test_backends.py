@@ -22,10 +22,10 @@ REFERENCE = kernels.get("torch", CPU)
 NUMBA = kernels.get("numba", CPU)
 
 
-def assert_close(found: Tensor, wanted: Tensor, what: str) -> None:
+def assert_close(found: Tensor, wanted: Tensor, what: str, tolerance: float = 1e-5) -> None:
     scale = float(wanted.detach().abs().max()) if wanted.numel() else 0.0
     error = float((found.detach() - wanted.detach()).abs().max()) if wanted.numel() else 0.0
-    assert error <= 1e-5 * scale + 1e-30, f"{what}: {error} where the largest is {scale}"
+    assert error <= tolerance * scale + 1e-30, f"{what}: {error} where the largest is {scale}"
 
 
 def dense(winners: Winners, question: Question) -> Tensor:
@@ -47,7 +47,11 @@ def assert_agree(question: Question, ties: bool) -> None:
         for name in ("active", "latent"):
             mine, theirs = getattr(found, name).value, getattr(wanted, name).value
             ranked = mine[valid][:, side].sort(dim=-1).values
-            assert_close(ranked, theirs[valid][:, side].sort(dim=-1).values, name)
+            literal = (
+                question.rule.norm == "literal"
+            )  # a drive that cancels to little is divided by
+            wanted_ranked = theirs[valid][:, side].sort(dim=-1).values
+            assert_close(ranked, wanted_ranked, name, 1e-4 if literal else 1e-5)
     gradients = zip(differentiate(question, found), differentiate(question, wanted), strict=True)
     for (mine, theirs), name in zip(gradients, ["shared", "label", "weight"], strict=False):
         if not ties:

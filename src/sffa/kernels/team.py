@@ -118,6 +118,11 @@ def threads() -> int:
     return getattr(_team.caller, "threads", None) or torch.get_num_threads()
 
 
+def limits_torch() -> bool:
+    """Whether torch can be kept to one thread for the calling thread alone."""
+    return _team.limits is not None
+
+
 def limited() -> bool:
     """Whether torch's operations are kept on this thread: inside `one_thread`."""
     return bool(getattr(_team.caller, "threads", None))
