@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, overload
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -306,7 +307,7 @@ class Learner(nn.Module, ABC):
                 self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
                 for start in range(0, max(len(rows), 1), BLOCK)
             ]
-        scores = torch.cat(blocks)
+        scores = blocks[0] if len(blocks) == 1 else torch.cat(blocks)
         if bool(scores.isnan().any()):
             wrong = int(scores.isnan().any(dim=1).nonzero()[0])
             raise DataError(f"example {wrong} has values, or meets weights, that are not finite")
@@ -318,10 +319,13 @@ class Learner(nn.Module, ABC):
     def predict(self, x: Array, task: Task = None) -> Array: ...
     def predict(self, x: Tensor | Array, task: Task = None) -> Tensor | Array:
         """Return the class of the largest score for each example."""
-        best = torch.as_tensor(self.scores(x, task)).argmax(dim=1, keepdim=True)
-        column = self.candidates(len(best), task).to(best.device).gather(1, best).squeeze(1)
-        labels = torch.tensor(self.classes, device=column.device)[column]
-        return labels if isinstance(x, Tensor) else labels.cpu().numpy()
+        best = torch.as_tensor(self.scores(x, task)).argmax(dim=1)
+        if task is not None:
+            columns = self.candidates(len(best), task).to(best.device)
+            best = columns.gather(1, best[:, None]).squeeze(1)
+        if not isinstance(x, Tensor):
+            return np.asarray(self.classes)[best.cpu().numpy()]
+        return torch.tensor(self.classes, device=best.device)[best]
 
     def save(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from sffa.core.budget import check_memory
 from sffa.core.codes import onehot_code, symba_code
 from sffa.core.config import NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
+from sffa.core.goodness import Energies
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
@@ -259,25 +260,19 @@ class Network(Learner, kind="network"):
 
     def layer_scores(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return every layer's own scores (layers, batch, candidates); no candidate: -inf."""
-        candidates = self.candidates(len(x), task)
-        scores = torch.stack(
-            [
-                layer.goodness.score(response.energies)
-                for layer, response in zip(self.stack, self.scan(x, candidates), strict=True)
-            ]
-        )
-        return scores.masked_fill(candidates < 0, -torch.inf)
+        return self._by_layer(x, task, lambda layer, energies: layer.goodness.score(energies))
 
     def logits(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the log-odds of every layer's goodness (layers, batch, candidates); none: -inf."""
+        return self._by_layer(x, task, lambda layer, energies: layer.goodness.log_odds(energies))
+
+    def _by_layer(
+        self, x: Tensor | Array, task: Task, value: Callable[[Layer, Energies], Tensor]
+    ) -> Tensor:
         candidates = self.candidates(len(x), task)
-        odds = torch.stack(
-            [
-                layer.goodness.log_odds(response.energies)
-                for layer, response in zip(self.stack, self.scan(x, candidates), strict=True)
-            ]
-        )
-        return odds.masked_fill(candidates < 0, -torch.inf)
+        responses = zip(self.stack, self.scan(x, candidates), strict=True)
+        values = torch.stack([value(layer, response.energies) for layer, response in responses])
+        return values if task is None else values.masked_fill(candidates < 0, -torch.inf)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""
