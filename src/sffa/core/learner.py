@@ -324,7 +324,8 @@ class Learner(nn.Module, ABC):
             columns = self.candidates(len(best), task).to(best.device)
             best = columns.gather(1, best[:, None]).squeeze(1)
         if not isinstance(x, Tensor):
-            return np.asarray(self.classes)[best.cpu().numpy()]
+            named: Array = np.asarray(self.classes)[best.cpu().numpy()]
+            return named
         return torch.tensor(self.classes, device=best.device)[best]
 
     def save(
