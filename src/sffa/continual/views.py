@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +31,6 @@ class View:
     task: Task
     transform: Transform | None = None
     offset: int = 0
-    weights: ClassVar[Tensor | None] = None  # every example counts one
 
     def __len__(self) -> int:
         return len(self.index)

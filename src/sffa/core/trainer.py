@@ -51,12 +51,10 @@ Watched = Mapping[str, tuple[Any, Any]]
 
 
 class Examples(Protocol):
-    """What an epoch goes through: batches are cut out of it by place."""
+    """What an epoch goes through: batches are cut out of it by place.
 
-    @property
-    def weights(self) -> Tensor | None:
-        """What each example counts in the loss (N,); None: one."""
-        ...
+    With ``weights`` (N,), if it has them, each example counts that much in the loss.
+    """
 
     def __len__(self) -> int: ...
 
@@ -314,6 +312,7 @@ class Trainer:
         the run raises `StopTraining` here, which `fit` and `continual.run` catch.
         """
         history: list[Epoch] = []
+        weights: Tensor | None = getattr(examples, "weights", None)
         for epoch in epochs:
             started = time.perf_counter()
             ordered = torch.as_tensor(order(epoch))
@@ -325,7 +324,7 @@ class Trainer:
                 clock = Clock(experience, epoch, number)
                 self._set_lr((epoch + number / len(batches)) / (epochs[-1] + 1))
                 places = batches[number]
-                weight = None if examples.weights is None else examples.weights[places]
+                weight = None if weights is None else weights[places]
                 batch = examples.take(places)
                 loss = self.step(*batch, weight=weight, hooks=hooks, clock=clock)
                 total += loss * len(places)
