@@ -11,28 +11,18 @@ import numpy as np
 import torch
 
 from sffa.bench.plain import PlainSFFA
+from sffa.bench.shape import Shape
 from sffa.core import Trainer, make
 from sffa.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What is trained on what."""
-
-    labels: int = 10
-    width: int = 1400
-    batch: int = 512
-    inputs: int = 784
-    k: int = 15
-    layers: int = 2
-
-
-@dataclass(frozen=True)
 class Contender:
-    """A network ready to be timed: one training step, and one prediction of a batch."""
+    """A network ready to be timed: a training step, a prediction of a batch, and of one row."""
 
     step: Callable[[], object]
     predict: Callable[[], object]
+    row: Callable[[], object] | None = None
 
 
 def batch_of(shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
@@ -49,7 +39,10 @@ def _network(algorithm: str, shape: Shape, negatives: str = "all", **options: An
     hidden = (shape.width,) * shape.layers
     learner = make(algorithm, shape.inputs, hidden, range(shape.labels), **options)
     trainer = Trainer(learner, negatives=negatives)
-    return Contender(lambda: trainer.step(x, y), lambda: learner.predict(x))
+    row = x[:1].numpy()
+    return Contender(
+        lambda: trainer.step(x, y), lambda: learner.predict(x), lambda: learner.predict(row)
+    )
 
 
 def _plain(shape: Shape) -> Contender:

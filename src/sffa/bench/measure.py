@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from sffa.bench.contenders import CONTENDERS, Shape
+from sffa.bench.contenders import CONTENDERS
+from sffa.bench.shape import Shape
 from sffa.errors import ConfigurationError
 from sffa.memory import peak_mb, restart_peak
 

@@ -7,12 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sffa.bench import CONTENDERS, Shape, Timing, measure, peak_memory
+from sffa.bench.alone import SIZES, Alone, measure_alone
+from sffa.bench.contenders import CONTENDERS
+from sffa.bench.measure import Timing, measure, peak_memory
+from sffa.bench.shape import Shape
 from sffa.cli.options import AsJson, Threads, prepare_kernels, use_threads
 from sffa.errors import ConfigurationError, nearest
 from sffa.files import write_text
@@ -22,6 +26,7 @@ _SWEEPS: dict[str, list[int]] = {
     "width": [500, 1400, 4000],
     "batch": [64, 512, 2048],
 }
+_ALONE = ("sffa", "sffa, disjoint gate", "ffa")
 _SLOW = ("sffa, plain", "sffa, torch kernels", "ffa", "fflib (ffa, pairs)")
 
 
@@ -36,6 +41,14 @@ def bench(
     memory: Annotated[
         bool, typer.Option("--memory/--no-memory", help="Also measure peak memory.")
     ] = True,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone",
+            help="Everyday sizes instead, each contender in a process of its own beside a plain "
+            "MLP of torch.",
+        ),
+    ] = False,
     rounds: Annotated[int, typer.Option("--rounds", min=3, help="Rounds of each timing.")] = 15,
     seconds: Annotated[
         float, typer.Option("--seconds", help="Time limit of each timing, three rounds apart.")
@@ -53,6 +66,9 @@ def bench(
     console = Console(stderr=True)
     use_threads(threads)
     prepare_kernels(console)
+    if alone:
+        _report(_alone(only, rounds, console, as_json), out, as_json)
+        return
     names = _chosen(only, console)
     shapes = [Shape()]
     if sweep:
@@ -72,11 +88,48 @@ def bench(
         rows += [asdict(t) | {"peak_mb": peaks.get(t.contender)} for t in timings]
         if not as_json:
             Console().print(_table(title, timings, peaks))
+    _report(rows, out, as_json)
+
+
+def _report(rows: list[dict[str, Any]], out: Path | None, as_json: bool) -> None:
     text = json.dumps(rows, indent=1)
     if out is not None:
         write_text(out, text)
     if as_json:
         print(text)
+
+
+def _alone(
+    only: list[str] | None, rounds: int, console: Console, as_json: bool
+) -> list[dict[str, Any]]:
+    """Measure the everyday sizes and print a table for each."""
+    names = [name for name in only or _ALONE if name in CONTENDERS]
+    rows: list[dict[str, Any]] = []
+    for shape in SIZES:
+        fitting = [name for name in names if _fits(name, shape)]
+        title = (
+            f"{shape.inputs}-{shape.width}-{shape.width}, batch {shape.batch}, "
+            f"{shape.labels} labels, {torch.get_num_threads()} threads"
+        )
+        with console.status(f"measuring {title} …"):
+            timings = measure_alone(shape, fitting, torch.get_num_threads(), min(rounds, 5))
+        rows += [asdict(timing) for timing in timings]
+        if not as_json:
+            Console().print(_table_alone(title, timings))
+    return rows
+
+
+def _table_alone(title: str, timings: list[Alone]) -> Table:
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
+    table.add_column("network", no_wrap=True)
+    for task in ("step", "predict", "one row"):
+        table.add_column(f"{task} ms", justify="right", no_wrap=True)
+        table.add_column("x mlp", justify="right", no_wrap=True)
+    for name in dict.fromkeys(timing.contender for timing in timings):
+        mine = [timing for timing in timings if timing.contender == name]
+        cells = [f"{value:.2f}" for timing in mine for value in (timing.median, timing.ratio)]
+        table.add_row(name, *cells)
+    return table
 
 
 def _chosen(only: list[str] | None, console: Console) -> list[str]:

@@ -1,0 +1,148 @@
+"""Everyday sizes, each contender in a process of its own: libraries in one process disturb another.
+
+The baseline is a plain MLP written with torch alone, in a process that has imported nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+from sffa.bench.shape import Shape
+from sffa.errors import ConfigurationError
+
+MLP = "mlp, torch alone"
+SIZES = (
+    Shape(labels=3, width=100, batch=32, inputs=4),
+    Shape(labels=10, width=400, batch=32, inputs=64),
+    Shape(labels=10, width=500, batch=64),
+    Shape(),
+    Shape(labels=26),
+    Shape(labels=100),
+)
+TASKS = ("step", "predict", "row")
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Medians in milliseconds over turns; ``ratio`` is to the MLP of the same turns."""
+
+    contender: str
+    shape: Shape
+    task: str
+    median: float
+    ratio: float
+    turns: int
+
+
+def measure_alone(
+    shape: Shape, names: Sequence[str], threads: int, turns: int = 3, seconds: float = 1.0
+) -> list[Alone]:
+    """Time a step, the prediction of a batch and that of one row, contender by contender in turn.
+
+    ``row`` is one example as an array through ``predict``.
+    """
+    taken: dict[str, list[dict[str, float]]] = {name: [] for name in (MLP, *names)}
+    for _ in range(turns):
+        for name, results in taken.items():
+            results.append(_in_a_process(name, shape, threads, seconds))
+    return [
+        Alone(
+            name,
+            shape,
+            task,
+            statistics.median(result[task] for result in results),
+            statistics.median(
+                mine[task] / theirs[task] for mine, theirs in zip(results, taken[MLP], strict=True)
+            ),
+            turns,
+        )
+        for name, results in taken.items()
+        for task in TASKS
+    ]
+
+
+def _in_a_process(name: str, shape: Shape, threads: int, seconds: float) -> dict[str, float]:
+    order = json.dumps({"name": name, "shape": asdict(shape), "threads": threads, "time": seconds})
+    done = subprocess.run(
+        [sys.executable, "-m", "sffa.bench.alone", order],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    if done.returncode:
+        raise ConfigurationError(f"measuring '{name}' failed: {done.stderr.strip()[-300:]}")
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def _median(call: Callable[[], object], seconds: float) -> float:
+    """Return the median of what calls take, in milliseconds; the first five are not counted."""
+    for _ in range(5):
+        call()
+    times: list[float] = []
+    started = time.perf_counter()
+    while len(times) < 7 or time.perf_counter() - started < seconds:
+        before = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - before)
+    return 1e3 * statistics.median(times)
+
+
+def _plain(shape: Shape) -> Any:
+    """Make the MLP that a torch user writes: two hidden layers, cross-entropy, fused Adam."""
+    import torch
+    from torch import nn
+
+    widths = [shape.inputs, *[shape.width] * shape.layers]
+    layers: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    network = nn.Sequential(*layers, nn.Linear(widths[-1], shape.labels))
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
+    x, y = torch.randn(shape.batch, shape.inputs), torch.randint(shape.labels, (shape.batch,))
+    row = x[:1].numpy()
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        nn.functional.cross_entropy(network(x), y).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+
+    def predict(given: Any) -> Any:
+        with torch.no_grad():
+            return network(torch.as_tensor(given)).argmax(dim=1)
+
+    return step, lambda: predict(x), lambda: predict(row).numpy()
+
+
+def _ours(name: str, shape: Shape) -> Any:
+    from sffa.bench.contenders import CONTENDERS
+
+    contender = CONTENDERS[name](shape)
+    return contender.step, contender.predict, contender.row
+
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    import torch
+
+    torch.set_num_threads(asked["threads"])
+    wanted = Shape(**asked["shape"])
+    calls = _plain(wanted) if asked["name"] == MLP else _ours(asked["name"], wanted)
+    print(
+        json.dumps(
+            {
+                task: _median(call, asked["time"])
+                for task, call in zip(TASKS, calls, strict=True)
+                if call is not None
+            }
+        )
+    )
