@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from sffa import Backprop, Network, Trainer
+from sffa.core.goodness import SymmetricGoodness
 from sffa.core.hooks import StepHooks
 
 FORMS = [
@@ -86,6 +87,27 @@ def test_a_subclass_with_a_loss_of_its_own_takes_a_graph():
     net = Doubled(6, (40,), classes=range(4), k=4)
     x, y, _ = examples()
     assert float(net.backward(x, y)) == pytest.approx(2 * Network.loss(net, x, y).item())
+
+
+def test_a_goodness_of_its_own_takes_a_graph():
+    class Squared(SymmetricGoodness):
+        def log_odds(self, energies):
+            return 2 * super().log_odds(energies)
+
+    net = network("sffa", objective="contrast")
+    for layer in net.layers:
+        layer.goodness = Squared(1e-9, 1e-4)
+    assert_same_gradients(net)
+
+
+def test_what_standardises_may_change():
+    net = network("sffa")
+    x, _, _ = examples()
+    for mean in (0.0, 1.0, torch.arange(6.0)):
+        net.standardise(mean, 2.0)
+        torch.testing.assert_close(net.prepare(x), (x - mean) / 2)
+    net.mean.fill_(3)
+    torch.testing.assert_close(net.prepare(x), (x - 3) / 2)
 
 
 def test_a_term_of_a_strategy_is_differentiated_with_the_loss():

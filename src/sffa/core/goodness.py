@@ -111,3 +111,4 @@ class ThresholdGoodness:
 
 
 Goodness = SymmetricGoodness | ThresholdGoodness
+KNOWN_SLOPES = (SymmetricGoodness, ThresholdGoodness)  # whose slopes are theirs; no subclass

@@ -209,10 +209,11 @@ class Learner(nn.Module, ABC):
 
     def _affine(self, unit: float) -> tuple[Tensor, Tensor]:
         """Return what `prepare` adds and multiplies by, kept until mean or deviation change."""
-        seen = unit, self.mean, self.mean._version, self.std, self.std._version
+        mean, std = self.mean, self.std
+        now = unit, id(mean), mean._version, id(std), std._version
         kept = self._kept_affine
-        if kept is None or any(a is not b and a != b for a, b in zip(kept[0], seen, strict=True)):
-            kept = seen, -self.mean / self.std, 1 / (unit * self.std)
+        if kept is None or kept[0] != now:
+            kept = now, -mean / std, 1 / (unit * std), mean, std  # held, so that ids stay theirs
             self._kept_affine = kept
         return kept[1], kept[2]
 

@@ -15,7 +15,7 @@ from sffa.core.budget import check_memory
 from sffa.core.codes import onehot_code, symba_code
 from sffa.core.config import NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
-from sffa.core.goodness import Energies
+from sffa.core.goodness import KNOWN_SLOPES, Energies
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
@@ -215,8 +215,10 @@ class Network(Learner, kind="network"):
     def _known_in_closed_form(self) -> bool:
         """Whether the loss is the sum of the layers' own, as `layer_slopes` differentiates them."""
         own = ("loss", "loss_of", "layer_losses", "scan")
-        return self.config.coupling == "local" and all(
-            getattr(type(self), name) is getattr(Network, name) for name in own
+        return (
+            self.config.coupling == "local"
+            and all(getattr(type(self), name) is getattr(Network, name) for name in own)
+            and all(type(layer.goodness) in KNOWN_SLOPES for layer in self.stack)
         )
 
     def threads(self) -> AbstractContextManager[None]:
