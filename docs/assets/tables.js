@@ -8,16 +8,17 @@
     return { text: text, number: /^[^a-z]*\d/i.test(text) ? number : NaN };
   }
 
-  function before(a, b) {
+  // Cells without a number stay last, whichever way numbers are sorted.
+  function compare(a, b, sign) {
     if (isNaN(a.number) !== isNaN(b.number)) return isNaN(a.number) ? 1 : -1;
-    return isNaN(a.number) ? a.text.localeCompare(b.text) : a.number - b.number;
+    return sign * (isNaN(a.number) ? a.text.localeCompare(b.text) : a.number - b.number);
   }
 
   function sort(table, head, column) {
     var down = head.getAttribute("aria-sort") === "ascending";
     var body = table.tBodies[0];
     var rows = Array.from(body.rows).map(function (row) { return [key(row, column), row]; });
-    rows.sort(function (a, b) { return down ? before(b[0], a[0]) : before(a[0], b[0]); });
+    rows.sort(function (a, b) { return compare(a[0], b[0], down ? -1 : 1); });
     table.querySelectorAll("th").forEach(function (other) { other.removeAttribute("aria-sort"); });
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     rows.forEach(function (row) { body.appendChild(row[1]); });

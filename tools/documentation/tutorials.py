@@ -60,6 +60,7 @@ def run(script: Path) -> Path:
         work = Path(place)
         client = NotebookClient(
             notebook,
+            coalesce_streams=True,
             timeout=_SECONDS,
             kernel_name="python3",
             resources={"metadata": {"path": place}},
@@ -96,7 +97,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PATH": _before("PATH", Path(sys.executable).parent),
         "PYTHONPATH": _before("PYTHONPATH", Path("src")),
         "MATPLOTLIBRC": str(style),
-        "COLUMNS": "100",
+        "COLUMNS": "150",
     }
 
 
