@@ -84,12 +84,20 @@ def public_names(module: str) -> list[str]:
 
 def origin(module: str, name: str) -> str:
     """Return where a name is defined, through the modules that pass it on."""
-    for node in ast.walk(_tree(module)):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sffa"):
-            for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return origin(str(node.module), alias.name)
+    for node in _imports(_tree(module).body):
+        for alias in node.names:
+            if (alias.asname or alias.name) == name and node.module != module:
+                return origin(str(node.module), alias.name)
     return f"{module}.{name}"
+
+
+def _imports(body: Sequence[ast.stmt]) -> Iterator[ast.ImportFrom]:
+    """Yield the imports from the package that a module makes when it is imported or checked."""
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sffa"):
+            yield node
+        elif isinstance(node, ast.If):
+            yield from _imports(node.body)
 
 
 @functools.cache

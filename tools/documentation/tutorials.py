@@ -10,6 +10,7 @@ import hashlib
 import html
 import os
 import re
+import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -71,7 +72,9 @@ def run(script: Path) -> Path:
             client.execute(env=_environment(work))
         except CellExecutionError as error:
             raise PluginError(f"tutorial {script.name}: {_COLOUR.sub('', str(error))}") from None
-        folder.mkdir(parents=True, exist_ok=True)
+        for former in CACHE.glob(f"{script.stem}-*"):
+            shutil.rmtree(former)
+        folder.mkdir(parents=True)
         for made in work.glob("*.html"):
             (folder / made.name).write_bytes(made.read_bytes())
     nbformat.write(notebook, folder / "notebook.ipynb")
