@@ -67,7 +67,7 @@ clf.partial_fit(X_train[~monday], y_train[~monday])
 print("Tuesday:", clf.classes_, f"{clf.score(X_test, y_test):.2f} on all three")
 
 # %% [markdown]
-# Without protection Tuesday erases Monday:
+# Without protection Tuesday overwrites part of Monday:
 
 # %%
 forgetful = sffa.SFFAClassifier(continual=None, random_state=0)
