@@ -101,6 +101,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": _before("PYTHONPATH", Path("src")),
         "MATPLOTLIBRC": str(style),
         "COLUMNS": "150",
+        "OMP_NUM_THREADS": "1",  # kernels run side by side
     }
 
 
