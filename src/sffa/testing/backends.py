@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,19 +32,30 @@ def _compare(kernel: Kernel, where: str, seed: int, rule: Rule, gated: bool) -> 
     wanted, leaves = _ask(TorchKernel(), seed, rule, gated)
     valid = _candidates(np.random.default_rng(seed)) >= 0
     for name in ("energy", "activity"):
-        found, right = getattr(ours, name)[valid], getattr(wanted, name)[valid]
+        found, right = getattr(ours.answer, name)[valid], getattr(wanted.answer, name)[valid]
         assert close(found, right, 1e-5), f"{where}: {name} differs"
     for name in ("active", "latent"):
-        found, right = (_dense(getattr(answer, name))[valid] for answer in (ours, wanted))
+        found, right = (_dense(getattr(asked.answer, name))[valid] for asked in (ours, wanted))
         assert close(found, right, 1e-5), f"{where}: {name} differs"
     for number, (found, right) in enumerate(zip(our_leaves, leaves, strict=True)):
         assert found.grad is not None, f"{where}: no gradient of argument {number}"
         assert right.grad is not None
         same = close(found.grad, right.grad, 1e-5)
         assert same, f"{where}: the gradient of argument {number} differs"
+    for number, (found, right) in enumerate(zip(ours.gradients, leaves, strict=True)):
+        assert right.grad is not None
+        same = close(found, right.grad, 1e-5)
+        assert same, f"{where}: the gradient without a graph of argument {number} differs"
 
 
-def _ask(kernel: Kernel, seed: int, rule: Rule, gated: bool) -> tuple[Answer, list[Tensor]]:
+class _Asked(NamedTuple):
+    """What a kernel answers, and its gradients without a graph."""
+
+    answer: Answer
+    gradients: tuple[Tensor, ...]
+
+
+def _ask(kernel: Kernel, seed: int, rule: Rule, gated: bool) -> tuple[_Asked, list[Tensor]]:
     rng = np.random.default_rng(seed)
     candidates = _candidates(rng)
     leaves = [
@@ -65,7 +76,11 @@ def _ask(kernel: Kernel, seed: int, rule: Rule, gated: bool) -> tuple[Answer, li
     valid = (candidates >= 0).float()
     loss = (answer.energy * weights * valid[..., None]).sum() + (answer.activity * valid).sum()
     loss.backward()  # type: ignore[no-untyped-call]
-    return answer, leaves
+    slopes = weights * valid[..., None], valid
+    given = incoming, candidates, rule, (_LABELS, _WIDTH)
+    with torch.no_grad():
+        found = kernel.gradients(answer.active, *given, *slopes)
+    return _Asked(answer, tuple(each for each in found if each is not None)), leaves
 
 
 def _candidates(rng: np.random.Generator) -> Tensor:
