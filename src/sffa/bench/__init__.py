@@ -6,9 +6,9 @@ from sffa.bench.shape import Shape
 
 _PLACES = {
     "CONTENDERS": "contenders",
-    "Timing": "measure",
-    "measure": "measure",
-    "peak_memory": "measure",
+    "Timing": "timing",
+    "measure": "timing",
+    "peak_memory": "timing",
     "Alone": "alone",
     "measure_alone": "alone",
 }

@@ -87,7 +87,7 @@ def peak_memory(name: str, shape: Shape, steps: int = 3) -> float:
     """Return the megabytes a contender's training adds at its peak, in a process of its own."""
     order = json.dumps({"name": name, "shape": asdict(shape), "steps": steps})
     done = subprocess.run(
-        [sys.executable, "-m", "sffa.bench.measure", order],
+        [sys.executable, "-m", "sffa.bench.timing", order],
         capture_output=True,
         text=True,
         timeout=600,
