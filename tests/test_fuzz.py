@@ -36,7 +36,7 @@ def read(case):
     if number == 5:
         warnings.warn("careless")
     if number == 6:
-        raise DataError("two\\nlines")
+        raise DataError("long " * 2000)
     if number == 7:
         try:
             time.sleep(60)

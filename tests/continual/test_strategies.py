@@ -68,7 +68,10 @@ def test_a_strategy_of_no_strength_equals_naive(
     method: str, scenario: str, algorithm: str, naive: dict
 ) -> None:
     found = weights(trained(algorithm, method, scenario, options=OFF[method]))
-    assert torch.equal(found, naive[algorithm, scenario])
+    if method in ("lwf", "derpp"):  # their term takes a graph, whose sums are in another order
+        torch.testing.assert_close(found, naive[algorithm, scenario], rtol=1e-3, atol=1e-3)
+    else:
+        assert torch.equal(found, naive[algorithm, scenario])
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -154,6 +154,6 @@ def test_tables_are_drawn_in_the_order_of_the_first_model_against_another() -> N
     drawing = figures.tables_figure(rows, against="B", first="A")
     assert drawing is not None
     lines = drawing.csv.splitlines()
-    assert lines[1:] == ["hard,A,61.0", "hard,B,71.0", "easy,A,91.0", "easy,B,81.0"]
+    assert lines[1:] == ["hard,A,61", "hard,B,71", "easy,A,91", "easy,B,81"]
     assert "Accuracy above that of B" in drawing.svg
     assert figures.tables_figure(rows[:1], against="B", first="A") is None

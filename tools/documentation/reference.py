@@ -86,8 +86,11 @@ def origin(module: str, name: str) -> str:
     """Return where a name is defined, through the modules that pass it on."""
     for node in _imports(_tree(module).body):
         for alias in node.names:
-            if (alias.asname or alias.name) == name and node.module != module:
-                return origin(str(node.module), alias.name)
+            if (alias.asname or alias.name) != name or node.module == module:
+                continue
+            if _is_module(f"{node.module}.{alias.name}"):
+                return f"{node.module}.{alias.name}"
+            return origin(str(node.module), alias.name)
     return f"{module}.{name}"
 
 
@@ -101,6 +104,11 @@ def _imports(body: Sequence[ast.stmt]) -> Iterator[ast.ImportFrom]:
 
 
 @functools.cache
+def _is_module(name: str) -> bool:
+    path = SOURCE.joinpath(*name.split(".")[1:])
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def _tree(module: str) -> ast.Module:
     path = SOURCE.joinpath(*module.split(".")[1:])
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -15,8 +15,8 @@ from rich.table import Table
 
 from sffa.bench.alone import SIZES, Alone, measure_alone
 from sffa.bench.contenders import CONTENDERS
-from sffa.bench.timing import Timing, measure, peak_memory
 from sffa.bench.shape import Shape
+from sffa.bench.timing import Timing, measure, peak_memory
 from sffa.cli.options import AsJson, Threads, prepare_kernels, use_threads
 from sffa.errors import ConfigurationError, nearest
 from sffa.files import write_text

@@ -44,6 +44,8 @@ class Learner(nn.Module, ABC):
     config: Strict
     contrastive: ClassVar[bool] = False
     closed_form: ClassVar[bool] = False
+    _kept_affine: Any = None  # of the class too: learners pickled by earlier versions have none
+    _kept_columns: Any = None
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -53,8 +55,6 @@ class Learner(nn.Module, ABC):
         self.current: list[int] = []
         self.standardised = False
         self.new_among_new = False  # set by strategies such as ER-ACE; see `training_labels`
-        self._kept_affine: Any = None
-        self._kept_columns: Any = None
         self.register_buffer("mean", torch.zeros(1))
         self.register_buffer("std", torch.ones(1))
 

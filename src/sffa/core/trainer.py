@@ -95,6 +95,8 @@ class Trainer:
     >>> loss = trainer.step(torch.eye(4), torch.tensor([0, 0, 1, 1]))
     """
 
+    _checked: tuple[int, ...] | None = None
+
     def __init__(
         self,
         learner: Learner,
@@ -126,9 +128,15 @@ class Trainer:
         self.lr_schedule: LRSchedule = lr_schedule
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
-        self._checked: tuple[int, ...] | None = None
         self.rng = generator(seed, "training")
         self.optimizer = Adam(list(learner.parameters()), lr)  # none, if learning in closed form
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what is pickled, also by earlier versions, which kept the name of the negatives."""
+        old = dict(state)
+        if "negatives" in old:
+            old["scheme"] = scheme_of(old.pop("negatives"))
+        self.__dict__.update(old)
 
     @property
     def negatives(self) -> str:

@@ -70,7 +70,7 @@ def options_of(method: str) -> dict[str, Any]:
     """Return the options of a method with their defaults.
 
     >>> options_of("ewc-online")
-    {'strength': 100000.0, 'decay': 0.9}
+    {'strength': 100000.0, 'decay': 0.9, 'fisher': 'batch', 'examples': None}
     """
     kind, preset = find(method)
     return {n: preset.get(n, default) for n, default in arguments(kind, _OURS).items()}
