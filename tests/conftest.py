@@ -15,6 +15,7 @@ from torch import Tensor
 
 from sffa import kernels
 
+collect_ignore = ["study/counting.py"]  # a program that tests start, no module of tests
 COMPUTING = ("analysis", "continual", "contracts", "core", "kernels")
 
 # Files of one group run in one process, one test after the other: those that start, kill, time or

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sffa.data import Dataset, Split, load, names
-from sffa.data.dataset import moments
 from sffa.errors import ConfigurationError, DataError
+from sffa.standardise import moments
 
 
 @pytest.fixture

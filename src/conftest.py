@@ -1,0 +1,27 @@
+"""Which examples in the package's docstrings are run."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+# Modules of the package whose examples are run only where what they wrap is installed.
+WRAPPED = {
+    "avalanche": "avalanche",
+    "avalanche_run": "avalanche",
+    "cluster": "ray",
+    "mlflow": "mlflow",
+    "onnx": "onnx",
+    "export_modules": "onnx",
+    "river": "river",
+    "server": "starlette",
+    "tensorboard": "tensorboard",
+}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out modules of the package that wrap something that is not installed."""
+    wrapped = WRAPPED.get(collection_path.stem)
+    if wrapped is None:
+        return None
+    return True if importlib.util.find_spec(wrapped) is None else None
