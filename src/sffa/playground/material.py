@@ -15,6 +15,7 @@ from sffa.core import Backprop, Clock
 from sffa.data import Dataset, Split, load
 from sffa.data.dataset import Array
 from sffa.errors import DataError
+from sffa.standardise import moments
 
 PACKAGED = Path(__file__).with_name("digits.safetensors")
 SIDE = 14  # of a picture as the networks see it, half that of MNIST
@@ -74,8 +75,7 @@ def halved(data: Dataset) -> Dataset:
             f"'{data.name}' has the shape {' x '.join(map(str, data.shape))}"
         )
     train, test = (Split(pooled(split.x, 2), split.y) for split in (data.train, data.test))
-    unit = train.x / np.float32(255)
-    return Dataset(data.name, train, test, data.class_names, float(unit.mean()), float(unit.std()))
+    return Dataset(data.name, train, test, data.class_names, *moments(train.x))
 
 
 def pooled(pictures: Array, block: int) -> Array:
