@@ -3,13 +3,16 @@
 from sffa.core.backprop import Backprop, BackpropConfig
 from sffa.core.batch import Batch, Clock
 from sffa.core.callbacks import Callback, EarlyStopping, Epoch, Progress
+from sffa.core.codes import LabelCode
 from sffa.core.config import NetworkConfig
 from sffa.core.cost import Cost, multiply_adds
 from sffa.core.evaluation import accuracy
+from sffa.core.goodness import Goodness
 from sffa.core.growth import Growth
 from sffa.core.learner import Learner, load
 from sffa.core.negatives import NegativeScheme
 from sffa.core.network import Network
+from sffa.core.objective import Objective
 from sffa.core.presets import PRESETS, make
 from sffa.core.trainer import Trainer
 
@@ -23,11 +26,14 @@ __all__ = [
     "Cost",
     "EarlyStopping",
     "Epoch",
+    "Goodness",
     "Growth",
+    "LabelCode",
     "Learner",
     "NegativeScheme",
     "Network",
     "NetworkConfig",
+    "Objective",
     "Progress",
     "Trainer",
     "accuracy",

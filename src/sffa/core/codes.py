@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
+from sffa.extension import made, name_of
 
 _TRIES = 10_000
+
+
+class LabelCode(ABC):
+    """A kind of label code: a class, an object, or ``module:Class`` as ``Network(codes=…)``."""
+
+    @abstractmethod
+    def code(self, label: int, taken: Tensor, size: int, seed: int) -> Tensor:
+        """Return the code (size,) of a class, different from the rows of ``taken``.
+
+        Rows are the codes of the classes met before, ``size`` is ``code_size`` of the network.
+        """
+
+
+def own_code(kind: LabelCode, label: int, taken: Tensor, size: int, seed: int) -> Tensor:
+    """Return the code that a user's kind gives a class, if it can be one."""
+    code = torch.as_tensor(made("codes", kind.code, label, taken.clone(), size, seed))
+    code = code.detach().to(taken.device, torch.float32)
+    if code.shape != (size,) or not bool(code.isfinite().all()):
+        raise ConfigurationError(
+            f"codes {name_of(kind)}: the code of class {label} must be {size} finite numbers, got "
+            f"the shape {tuple(code.shape)}"
+        )
+    if bool((taken == code).all(dim=1).any()):
+        raise ConfigurationError(
+            f"codes {name_of(kind)}: class {label} has the code of another class"
+        )
+    return code
 
 
 def symba_code(label: int, taken: Tensor, size: int, density: float, seed: int) -> Tensor:

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from sffa.errors import ConfigurationError, nearest, warn_renamed
+from sffa.extension import NETWORK_PARTS, is_reference, name_of
 
 
 class Strict(BaseModel):
@@ -101,6 +102,19 @@ Widths = Annotated[
 ]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
+# The parts of a network that may be the user's, and what is there by name.
+PARTS: dict[str, tuple[str, ...]] = dict(
+    zip(NETWORK_PARTS, ((), ("symba", "onehot"), ("bce", "contrast")), strict=True)
+)
+
+
+def part_name(given: Any) -> Any:
+    """Return the name of a part that is given as a class or an object."""
+    return given if isinstance(given, str | float | int | list | dict | None) else name_of(given)
+
+
+PartName = Annotated[str, Field(max_length=500), BeforeValidator(part_name)]
+
 
 class NetworkConfig(Strict):
     """A forward-forward network. Defaults are the paper's; section and equation in the comments."""
@@ -113,7 +127,9 @@ class NetworkConfig(Strict):
         default="sigmoid", description="sigmoid for sffa and relu for ffa unless given"
     )
     k: int = Field(default=15, ge=1, description="winners in each polarity (sffa)")
-    codes: Literal["symba", "onehot"] = Field(default="symba", description="kind of label code")
+    codes: PartName = Field(
+        default="symba", description="kind of label code: symba, onehot, or your own"
+    )
     code_size: int = Field(default=100, ge=1, description="bits of a symba code")
     code_density: float = Field(default=0.1, gt=0, lt=1, description="share of ones in a code")
     epsilon: float = Field(default=1e-9, gt=0, description="keeps the goodness defined at rest")
@@ -139,8 +155,12 @@ class NetworkConfig(Strict):
         description="with init block, the deviation of the input's part of a drive, and the bound "
         "of the biases",
     )
-    objective: Literal["bce", "contrast"] = Field(
-        default="bce", description="of a layer: each label by itself, or a softmax over them"
+    objective: PartName = Field(
+        default="bce",
+        description="of a layer: each label by itself, contrast: a softmax over them, or your own",
+    )
+    goodness: PartName | None = Field(
+        default=None, description="your own as module:Class; none: that of the algorithm"
     )
     temperature: float = Field(default=1.0, gt=0, description="of the softmax of contrast")
     activity: Literal["multiply", "add", "none"] = Field(
@@ -162,7 +182,7 @@ class NetworkConfig(Strict):
         default="seen", description="labels that a new example is contrasted with"
     )
     renamed: ClassVar[dict[str, str]] = {"candidates": "contrast_with"}
-    later: ClassVar[tuple[str, ...]] = ("spread",)
+    later: ClassVar[tuple[str, ...]] = ("spread", "goodness")
 
     @model_validator(mode="before")
     @classmethod
@@ -181,9 +201,18 @@ class NetworkConfig(Strict):
     def _fits(self) -> Self:
         if isinstance(self.gate, float) and not 0 < self.gate <= 1:
             raise ValueError(f"gate must lie in (0, 1] or be 'disjoint', got {self.gate}")
-        if self.objective == "contrast" and self.coupling == "product":
+        for part, known in PARTS.items():
+            name = getattr(self, part)
+            if name is not None and name not in known and not is_reference(name):
+                hint, names = (
+                    nearest(name, list(known)),
+                    ", ".join((*known, "your own as module:Class")),
+                )
+                raise ValueError(f"unknown {part} '{name}'{hint}; known: {names}")
+        if self.objective != "bce" and self.coupling == "product":
             raise ValueError(
-                "objective 'contrast' is local to a layer: coupling 'product' goes with 'bce' only"
+                f"objective '{self.objective}' is local to a layer: coupling 'product' goes with "
+                "'bce' only"
             )
         if self.algorithm == "sffa":
             for width in self.hidden:

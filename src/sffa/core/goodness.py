@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -11,8 +12,42 @@ from torch.nn import functional as F
 Energies = tuple[Tensor, ...]
 
 
+class Goodness(ABC):
+    """How positive a layer finds each input under each label; your own needs `log_odds` alone.
+
+    A class, an object, or the name ``module:Class`` is given as ``Network(goodness=…)``, and every
+    layer has it. Each tensor is (batch, candidates); energies are those of the positive and the
+    negative half in SFFA, and one in FFA.
+    """
+
+    @abstractmethod
+    def log_odds(self, energies: Energies) -> Tensor:
+        """Return log(p / (1 − p)) of the probability that the input is positive."""
+
+    def score(self, energies: Energies) -> Tensor:
+        """Return what candidates are ranked by, here the log-odds."""
+        return self.log_odds(energies)
+
+    def probability(self, energies: Energies) -> Tensor:
+        """Return the probability that the input is positive."""
+        return torch.sigmoid(self.log_odds(energies))
+
+    def bce(self, energies: Energies, target: Tensor) -> Tensor:
+        """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
+        logit = self.log_odds(energies)
+        return F.softplus(torch.where(target, -logit, logit))
+
+    def log_odds_slopes(self, energies: Energies) -> Energies:
+        """Return the derivative of `log_odds` by each energy, where it is in `KNOWN_SLOPES`."""
+        raise NotImplementedError
+
+    def bce_slopes(self, energies: Energies, target: Tensor) -> Energies:
+        """Return the derivative of `bce` by each energy, where it is in `KNOWN_SLOPES`."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class SymmetricGoodness:
+class SymmetricGoodness(Goodness):
     """SFFA (eq. 1): the positive share of the energy, so that p(E, I) = 1 − p(I, E).
 
     >>> goodness = SymmetricGoodness(epsilon=1e-9, clamp=1e-4)
@@ -70,7 +105,7 @@ class SymmetricGoodness:
 
 
 @dataclass(frozen=True)
-class ThresholdGoodness:
+class ThresholdGoodness(Goodness):
     """FFA: the energy itself; probability sigmoid(scale·energy − theta).
 
     >>> goodness = ThresholdGoodness(theta=2.0, scale=0.5)
@@ -88,18 +123,9 @@ class ThresholdGoodness:
             return self.log_odds(energies)
         return energies[0] * self.scale if self.ranking == "energy" else self.probability(energies)
 
-    def probability(self, energies: Energies) -> Tensor:
-        """Return the probability that the input is positive."""
-        return torch.sigmoid(self.log_odds(energies))
-
     def log_odds(self, energies: Energies) -> Tensor:
         """Return log(p / (1 − p)) of the probability."""
         return energies[0] * self.scale - self.theta
-
-    def bce(self, energies: Energies, target: Tensor) -> Tensor:
-        """Return the binary cross-entropy of each coordinate; ``target`` is true for positives."""
-        logit = self.log_odds(energies)
-        return F.softplus(torch.where(target, -logit, logit))
 
     def log_odds_slopes(self, energies: Energies) -> Energies:
         """Return the derivative of `log_odds` by the energy."""
@@ -110,5 +136,4 @@ class ThresholdGoodness:
         return ((self.probability(energies) - target.float()) * self.scale,)
 
 
-Goodness = SymmetricGoodness | ThresholdGoodness
 KNOWN_SLOPES = (SymmetricGoodness, ThresholdGoodness)  # whose slopes are theirs; no subclass

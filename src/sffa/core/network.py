@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
@@ -12,16 +12,18 @@ from torch import Tensor, nn
 from sffa import kernels
 from sffa.core.batch import Array, Task
 from sffa.core.budget import check_memory
-from sffa.core.codes import onehot_code, symba_code
-from sffa.core.config import NetworkConfig, current_names
+from sffa.core.codes import onehot_code, own_code, symba_code
+from sffa.core.config import PARTS, NetworkConfig, current_names
 from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.goodness import KNOWN_SLOPES, Energies
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
 from sffa.core.objective import Aims, LayerLoss, layer_loss, layer_slopes, product_loss
+from sffa.core.parts import own_parts, try_out
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError, DataError, ModelFileError
+from sffa.extension import check_at_hand, kept_name
 from sffa.kernels import Kernel, team
 
 
@@ -43,7 +45,8 @@ class Network(Learner, kind="network"):
     backend
         ``"auto"``, ``"torch"`` or ``"numba"``.
     **options
-        Any other field of `NetworkConfig`.
+        Any other field of `NetworkConfig`. ``goodness``, ``codes`` and ``objective`` may be your
+        own: a `Goodness`, a `LabelCode` or an `Objective`, as class, object or ``module:Class``.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Network(Learner, kind="network"):
     layers: nn.ModuleList
     codes: Tensor
     contrastive: ClassVar[bool] = True
+    _own: Mapping[str, Any] = {}  # of the class too: networks pickled by earlier versions have none
 
     def __init__(
         self,
@@ -86,7 +90,8 @@ class Network(Learner, kind="network"):
                     "a disjoint gate needs classes or planned_classes, to know how large a share is"
                 )
             given["planned_classes"] = len(known)
-        self.config = NetworkConfig(**given)
+        self._own = own_parts(given)
+        self.config = NetworkConfig(**{**given, **self._own})
         self.backend = backend
         self._kernel: tuple[tuple[str, torch.device], Kernel] | None = None
         kernels.get(backend, torch.device("cpu" if backend == "numba" else "meta"))
@@ -98,6 +103,7 @@ class Network(Learner, kind="network"):
         self.layers = nn.ModuleList()
         for width in self.config.hidden:
             self._append(width)
+        try_out(self._own, self.stack[0].goodness, self.config.polarities)
         if known:
             self.add_classes(known)
 
@@ -217,6 +223,7 @@ class Network(Learner, kind="network"):
         own = ("loss", "loss_of", "layer_losses", "scan")
         return (
             self.config.coupling == "local"
+            and "objective" not in self._own
             and all(getattr(type(self), name) is getattr(Network, name) for name in own)
             and all(type(layer.goodness) in KNOWN_SLOPES for layer in self.stack)
         )
@@ -255,8 +262,9 @@ class Network(Learner, kind="network"):
     ) -> list[LayerLoss]:
         """Return each trained layer's local loss and what it is made of."""
         trained = self.stack if layer is None else self.stack[layer : layer + 1]
+        asked = target, valid, weight, self._own.get("objective")
         return [
-            layer_loss(self.config, current.goodness, response, target, valid, weight)
+            layer_loss(self.config, current.goodness, response, *asked)
             for current, response in zip(trained, responses, strict=True)
         ]
 
@@ -318,6 +326,7 @@ class Network(Learner, kind="network"):
         number = len(self.layers)
         previous = self.stack[-1].width if number else 0
         layer = kind(self.config, width, previous, self.codes.shape[1], number)
+        layer.goodness = self._own.get("goodness", layer.goodness)
         self.layers.append(layer)
         return layer
 
@@ -332,13 +341,19 @@ class Network(Learner, kind="network"):
         else:
             codes = self.codes
             for label in classes:
-                code = symba_code(label, codes, config.code_size, config.code_density, config.seed)
-                codes = torch.cat([codes, code[None].to(self.device)])
+                codes = torch.cat([codes, self._code(label, codes)[None].to(self.device)])
             self.codes = codes
         if config.gate == "disjoint":
             growths += self._widen()
         self._set_gates()
         return growths
+
+    def _code(self, label: int, taken: Tensor) -> Tensor:
+        """Return the code of a class, of the network's own kind or the user's."""
+        config = self.config
+        if "codes" in self._own:
+            return own_code(self._own["codes"], label, taken, config.code_size, config.seed)
+        return symba_code(label, taken, config.code_size, config.code_density, config.seed)
 
     def _set_gates(self) -> None:
         config = self.config
@@ -402,6 +417,13 @@ class Network(Learner, kind="network"):
             below, below_width = columns, width
         return growths
 
+    def header(self, notes: dict[str, Any] | None = None) -> dict[str, Any]:
+        """See `Learner.header`: parts of the user's must be found again."""
+        for name, part in self._own.items():
+            if kept_name(name, part) != getattr(self.config, name):
+                raise ModelFileError(f"the {name} has changed since the network was made with it")
+        return super().header(notes)
+
     @classmethod
     def restore(
         cls, config: dict[str, Any], classes: list[int], tensors: dict[str, Tensor]
@@ -409,10 +431,12 @@ class Network(Learner, kind="network"):
         """See `Learner.restore`: codes come from the file, so that none is drawn anew."""
         config = current_names(config, NetworkConfig.renamed, quiet=True)
         checked = NetworkConfig(**config)
+        for name in PARTS:
+            check_at_hand(name, getattr(checked, name))
         codes = tensors["codes"]
         if len(codes) != len(classes) or codes.dtype != torch.float32:
             raise ModelFileError(f"{len(classes)} classes, but {len(codes)} codes ({codes.dtype})")
-        if checked.codes == "symba" and codes.shape[1:] != (checked.code_size,):
+        if checked.codes != "onehot" and codes.shape[1:] != (checked.code_size,):
             raise ModelFileError(f"codes of shape {tuple(codes.shape)}")
         for number, width in enumerate(checked.hidden):
             found = tuple(tensors[f"layers.{number}.image"].shape)

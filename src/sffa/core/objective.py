@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ from torch import Tensor
 from sffa.core.config import NetworkConfig
 from sffa.core.goodness import Energies, Goodness
 from sffa.core.layers import Response
+from sffa.errors import ConfigurationError
+from sffa.extension import name_of
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,37 @@ class LayerLoss(NamedTuple):
     activity: Tensor
 
 
+class Objective(ABC):
+    """The loss of a layer: a class, an object, or ``module:Class`` as ``Network(objective=…)``.
+
+    The activity term is added to it, unless the network has ``activity="none"``.
+    """
+
+    @abstractmethod
+    def losses(
+        self, goodness: Goodness, energies: Energies, target: Tensor, valid: Tensor
+    ) -> Tensor:
+        """Return the loss of each example (batch,), to be differentiated.
+
+        Energies, ``target`` and ``valid`` are (batch, candidates): the true label, and whether
+        there is a candidate.
+        """
+
+
+def own_losses(
+    objective: Objective, goodness: Goodness, energies: Energies, target: Tensor, valid: Tensor
+) -> Tensor:
+    """Return the losses (batch,) of a user's objective, if they can be such."""
+    losses = objective.losses(goodness, energies, target, valid)
+    if not isinstance(losses, Tensor) or losses.shape != target.shape[:1]:
+        found = getattr(losses, "shape", type(losses).__name__)
+        raise ConfigurationError(
+            f"objective {name_of(objective)}: expected a loss for each of {len(target)} examples, "
+            f"got {tuple(found) if isinstance(losses, Tensor) else found}"
+        )
+    return losses
+
+
 def layer_loss(
     config: NetworkConfig,
     goodness: Goodness,
@@ -82,13 +116,18 @@ def layer_loss(
     target: Tensor,
     valid: Tensor,
     weight: Tensor | None = None,
+    objective: Objective | None = None,
 ) -> LayerLoss:
     """Return a layer's cross-entropy with the activity term (eq. 3).
 
     ``target`` and ``valid`` are (batch, candidates): the true label, and whether there is one.
-    ``weight`` (batch,) is what each example counts; None: one.
+    ``weight`` (batch,) is what each example counts; None: one. An ``objective`` of the user's
+    replaces the cross-entropy.
     """
-    if config.objective == "contrast":
+    if objective is not None:
+        losses = own_losses(objective, goodness, response.energies, target, valid)
+        entropy = losses.mean() if weight is None else (losses * weight).sum() / weight.sum()
+    elif config.objective == "contrast":
         logits = goodness.log_odds(response.energies) / config.temperature
         entropy = contrast(logits, target, valid, weight)
     else:

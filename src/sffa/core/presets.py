@@ -11,6 +11,7 @@ from sffa.core.closed_form import SLDA, Ridge, RidgeConfig, SLDAConfig
 from sffa.core.config import NetworkConfig, Strict, current_names
 from sffa.core.learner import Learner
 from sffa.core.network import Network
+from sffa.core.parts import own_parts
 from sffa.errors import ConfigurationError, nearest
 from sffa.extension import import_class, is_reference
 
@@ -170,6 +171,7 @@ def check(algorithm: str, hidden: tuple[int, ...], seed: int, options: Mapping[s
                 )
         preset.config(**given, **options)
     else:
+        own_parts(options)
         config = NetworkConfig(**given, **{**preset.network, **options})
         if isinstance(config.gate, float):
             Network.shares(config)
