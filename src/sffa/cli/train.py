@@ -51,6 +51,7 @@ from sffa.errors import ConfigurationError, ModelFileError
 from sffa.extension import is_reference
 from sffa.files import replacing, write_text
 from sffa.record import Record
+from sffa.report.card import UNKNOWN, model_card
 from sffa.report.learning import learning_curve
 from sffa.study.configuration import Run, file_name
 from sffa.study.static import StaticConfig, make_trainer, static_record, train_static
@@ -60,13 +61,15 @@ _EPOCHS = "Passes over the data (a layer, if greedy)."
 _OUT = "Model file to write; record and curve go beside it."
 _RESUME = "Go on from this checkpoint, as it was begun; --epochs may be raised."
 _HOLDOUT = "Training examples kept to select an epoch by."
+_CARD = "Write a model card beside the model, as the Hugging Face hub has them."
+_LICENSE = "Licence of the model that its card names, such as apache-2.0."
 _MODEL = "model.safetensors, or the file that is resumed"
+_Dataset = Annotated[str | None, typer.Option("--dataset", help=_DATASET, show_default="digits")]
+_Resume = Annotated[Path | None, typer.Option("--resume", help=_RESUME, show_default="no")]
 
 
 def train(
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help=_DATASET, show_default="digits")
-    ] = None,
+    dataset: _Dataset = None,
     algorithm: Annotated[str, typer.Option("--algorithm", help=f"{', '.join(COMPARED)}.")] = "sffa",
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=1, help=_EPOCHS, show_default="10")
@@ -85,12 +88,12 @@ def train(
     hidden: Hidden = "1400,1400",
     seed: Seed = 0,
     holdout: Annotated[int, typer.Option("--holdout", min=0, help=_HOLDOUT)] = 0,
-    resume: Annotated[
-        Path | None, typer.Option("--resume", help=_RESUME, show_default="no")
-    ] = None,
+    resume: _Resume = None,
     keep_state: Annotated[
         bool, typer.Option("--keep-state", help="Keep the optimiser in the final file.")
     ] = False,
+    card: Annotated[bool, typer.Option("--card", help=_CARD)] = False,
+    license: Annotated[str, typer.Option("--license", help=_LICENSE)] = UNKNOWN,
     records: Records = Path("runs"),
     tensorboard: Board = None,
     track: Track = None,
@@ -119,7 +122,7 @@ def train(
         training = Training.begun(asked, sizes, data_dir, device)
     else:
         training = Training.resumed(resume, sizes, data_dir, device)
-    training.trackers = tuple(track or ())
+    training.trackers, training.license = tuple(track or ()), license if card else None
     training.go(out or resume or Path("model.safetensors"), records, tensorboard, keep_state)
     if as_json:
         print(json.dumps(training.record.to_json()))
@@ -143,6 +146,7 @@ class Training(Callback):
         self.started = time.perf_counter()
         self.out = Path("model.safetensors")
         self.trackers: tuple[str, ...] = ()
+        self.license: str | None = None  # of the card; None if there shall be none
         self.record: Record
 
     @classmethod
@@ -199,6 +203,8 @@ class Training(Callback):
         probe_writable(out)
         probe_writable(kept)
         self.out = out
+        if self.license is not None:
+            self._probe_card()
         console = Console(stderr=True)
         if is_network(self.config.algorithm) and self.config.backend != "torch":
             prepare_kernels(console)
@@ -218,6 +224,10 @@ class Training(Callback):
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")
         learner.save(out, self.trainer if keep_state else None, self.notes())
         beside = f"{self._path('metrics.json')}, {self._path('curve.png')} and {kept}"
+        if self.license is not None:
+            about = {"model": out.name, "license": self.license}
+            write_text(self._path("md"), model_card(learner, self.data, self.record, **about))
+            beside = f"{self._path('md')}, {beside}"
         console.print(f"wrote {out}, {beside}", highlight=False, markup=False, soft_wrap=True)
 
     def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
@@ -239,6 +249,12 @@ class Training(Callback):
             "run": self.config.model_dump(mode="json"),
             "history": [dataclasses.asdict(epoch) for epoch in self.history],
         }
+
+    def _probe_card(self) -> None:
+        card = self._path("md")
+        if card == self.out:
+            raise ConfigurationError(f"the card is {card}; give the model another name")
+        probe_writable(card)
 
     def _path(self, ending: str) -> Path:
         return self.out.with_suffix(f".{ending}")

@@ -58,7 +58,8 @@ class Dataset:
     """A training and a test split, the names of the classes, and how to standardise.
 
     ``mean`` and ``std`` are of pixels scaled to [0, 1] for uint8, of the raw values for float: one
-    number for all pixels, or one for each feature of a table.
+    number for all pixels, or one for each feature of a table. ``verified`` says how the files of a
+    dataset of the registry were verified when they were read; it is empty for any other.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Dataset:
     class_names: tuple[str, ...]
     mean: float | Array
     std: float | Array
+    verified: str = ""
 
     def __repr__(self) -> str:
         return (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from sffa.data.origins import Origin
 from sffa.data.progress import Meter
 
 STRUCTURE = "structure"
@@ -77,6 +78,7 @@ class Entry:
     balanced: bool = False
     moments: tuple[float, float] | None = None
     note: str = ""
+    origin: Origin | None = None
 
     @property
     def files(self) -> tuple[File, ...]:

@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sffa.data.directory import find, missing
-from sffa.data.entry import Entry, summarise
+from sffa.data.directory import missing
+from sffa.data.entry import Entry
 from sffa.data.registry import REGISTRY, lookup
-from sffa.data.stored import read_splits
-from sffa.data.verify import gzipped
+from sffa.data.stored import read_splits, verified_by
 from sffa.errors import DataError
 
 
@@ -78,17 +77,8 @@ def _item(entry: Entry, directory: Path) -> Item:
     )
 
 
-def _verified_by(entry: Entry, directory: Path) -> str:
-    """Return how the files that are here are verified; a raw one may be so by structure only."""
-    paths = [find(entry, file, directory) for file in entry.files]
-    if entry.format == "embedded" or None in paths:
-        return entry.verification
-    pairs = zip(entry.files, paths, strict=True)
-    return summarise([file.verified(gz=path is not None and gzipped(path)) for file, path in pairs])
-
-
 def _verdict(entry: Entry, directory: Path) -> Verdict:
-    how = _verified_by(entry, directory)
+    how = verified_by(entry, directory)
     if entry.format == "embedded":
         return Verdict(entry.name, "sound", how)
     absent = [file.name for file in missing(entry, directory)]

@@ -16,7 +16,7 @@ from sffa.data.fetch import fetch
 from sffa.data.image_folder import from_folder
 from sffa.data.reference import Reference
 from sffa.data.registry import REGISTRY, lookup
-from sffa.data.stored import read_splits
+from sffa.data.stored import read_splits, verified_by
 from sffa.data.table_files import SUFFIXES, from_table
 from sffa.errors import DataError, DownloadError
 from sffa.files import kind_of
@@ -118,4 +118,5 @@ def load_entry(entry: Entry, directory: Path, *, download: bool = True) -> Datas
             fetch(entry, directory)
         train, test = read_splits(entry, directory)
     mean, std = entry.moments or moments(train.x)
-    return Dataset(entry.name, train, test, entry.class_names, mean, std)
+    verified = verified_by(entry, directory)
+    return Dataset(entry.name, train, test, entry.class_names, mean, std, verified)

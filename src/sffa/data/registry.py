@@ -6,6 +6,7 @@ import string
 
 from sffa.data.entry import Entry, File, Source
 from sffa.data.mirrors import Archive, Mirror
+from sffa.data.origins import CIFAR10, DIGITS, EMNIST, FMNIST, KMNIST, MNIST
 from sffa.data.packages import Package
 from sffa.data.unpack import cifar_from_png, mnist_from_csv
 from sffa.errors import ConfigurationError, nearest
@@ -74,6 +75,7 @@ _ENTRIES = (
         sizes=(1437, 360),
         format="embedded",
         note="embedded, needs no network",
+        origin=DIGITS,
     ),
     Entry(
         "mnist",
@@ -94,6 +96,7 @@ _ENTRIES = (
         sizes=(60_000, 10_000),
         sources=_MNIST_SOURCES,
         moments=(0.1307, 0.3081),
+        origin=MNIST,
     ),
     Entry(
         "fmnist",
@@ -117,6 +120,7 @@ _ENTRIES = (
         sizes=(60_000, 10_000),
         sources=_FMNIST_SOURCES,
         moments=(0.2860, 0.3530),
+        origin=FMNIST,
     ),
     Entry(
         "kmnist",
@@ -131,6 +135,7 @@ _ENTRIES = (
         test=_KMNIST_TEST,
         sizes=(60_000, 10_000),
         sources=(Mirror("https://codh.rois.ac.jp/kmnist/dataset/kmnist/"),),
+        origin=KMNIST,
     ),
     Entry(
         "emnist-letters",
@@ -150,6 +155,7 @@ _ENTRIES = (
         sources=_EMNIST_SOURCES,
         first_label=1,
         transposed=True,
+        origin=EMNIST,
     ),
     Entry(
         "cifar10",
@@ -167,6 +173,7 @@ _ENTRIES = (
         format="cifar",
         sources=_CIFAR_SOURCES,
         balanced=True,
+        origin=CIFAR10,
     ),
     Entry(
         "kmnist-reduced",
@@ -182,6 +189,7 @@ _ENTRIES = (
         test=_KMNIST_TEST,
         sizes=(7_011, 10_000),
         note="the first 7,011 training images; not KMNIST",
+        origin=KMNIST,
     ),
 )
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from sffa.data.dataset import Array, Split
 from sffa.data.directory import find
-from sffa.data.entry import Entry, File
-from sffa.data.verify import read_verified
+from sffa.data.entry import Entry, File, summarise
+from sffa.data.verify import gzipped, read_verified
 from sffa.errors import DataError
 
 
@@ -29,6 +29,15 @@ def read_splits(entry: Entry, directory: Path) -> tuple[Split, Split]:
     """Read and verify the training and the test split of ``entry``, which must be there."""
     train, test = (_split(entry, files, directory) for files in (entry.train, entry.test))
     return train, test
+
+
+def verified_by(entry: Entry, directory: Path) -> str:
+    """Return how the files that are here are verified; a raw one may be so by structure only."""
+    paths = [find(entry, file, directory) for file in entry.files]
+    if entry.format == "embedded" or None in paths:
+        return entry.verification
+    pairs = zip(entry.files, paths, strict=True)
+    return summarise([file.verified(gz=path is not None and gzipped(path)) for file, path in pairs])
 
 
 def _split(entry: Entry, files: tuple[File, ...], directory: Path) -> Split:

@@ -1,8 +1,9 @@
-"""Tables, figures and the HTML page made from records."""
+"""Tables, figures, the HTML page and model cards, made from records."""
 
+from sffa.report.card import model_card
 from sffa.report.drawing import Drawing
 from sffa.report.latex import write_latex
 from sffa.report.markdown import write_markdown
 from sffa.report.page import render, write
 
-__all__ = ["Drawing", "render", "write", "write_latex", "write_markdown"]
+__all__ = ["Drawing", "model_card", "render", "write", "write_latex", "write_markdown"]

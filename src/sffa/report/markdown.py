@@ -40,7 +40,7 @@ def write_markdown(
 
 def as_markdown(title: str, sections: Iterable[Section]) -> str:
     """Return a document of sections."""
-    return "\n".join([f"# {_words(title)}\n", *(_section(section, 2) for section in sections)])
+    return "\n".join([f"# {words(title)}\n", *(_section(section, 2) for section in sections)])
 
 
 def drawings_of(sections: Iterable[Section]) -> list[Drawing]:
@@ -58,8 +58,19 @@ def findings_beside(folder: Path) -> str:
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
+def words(text: object) -> str:
+    """Return text from records as Markdown that is neither HTML nor a link nor a heading.
+
+    Stars stay: the tables write their own bold with them.
+    """
+    line = " ".join(str(text).split())
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        line = line.replace(sign, entity)
+    return "".join(f"\\{sign}" if sign in "`[]" else sign for sign in line)
+
+
 def _section(section: Section, level: int) -> str:
-    parts = [f"{'#' * level} {_words(section.title)}\n"] if section.title else []
+    parts = [f"{'#' * level} {words(section.title)}\n"] if section.title else []
     for part in section.parts:
         if isinstance(part, Section):
             parts.append(_section(part, level + 1))
@@ -67,7 +78,7 @@ def _section(section: Section, level: int) -> str:
             parts.append(_table(part.titles, part.rows))
         elif isinstance(part, Drawing):
             link = f"figures/{quote(part.name)}.svg"
-            parts.append(f"![{_words(part.title)}]({link})\n\n{_words(part.caption)}\n")
+            parts.append(f"![{words(part.title)}]({link})\n\n{words(part.caption)}\n")
         else:
             parts.append(f"{part}\n")
     return "\n".join(parts)
@@ -80,15 +91,4 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     """Return what stands in a cell of a table as one line that ends no cell."""
-    return _words(text).replace("|", "\\|")
-
-
-def _words(text: object) -> str:
-    """Return text from records as Markdown that is neither HTML nor a link nor a heading.
-
-    Stars stay: the tables write their own bold with them.
-    """
-    line = " ".join(str(text).split())
-    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        line = line.replace(sign, entity)
-    return "".join(f"\\{sign}" if sign in "`[]" else sign for sign in line)
+    return words(text).replace("|", "\\|")
