@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,8 +12,13 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PYTHONS = ("3.11", "3.12", "3.13")
+from test_matrix import PYTHONS, Unavailable, found_python
+
+ROOT = Path(__file__).resolve().parents[1]
+CONSTRAINTS = ROOT / "constraints.txt"
+# The exact pin, installed first: a looser requirement may fetch another, far larger build.
+TORCH = next(line for line in CONSTRAINTS.read_text().splitlines() if line.startswith("torch=="))
+LICENCES = ("LICENSE", "NOTICE")
 PROGRAM = """
 import sffa, sffa.lite
 from sklearn.datasets import load_iris
@@ -29,40 +34,32 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pythons", nargs="*", default=PYTHONS)
     wanted = parser.parse_args().pythons
-    artefacts = sorted(ROOT.glob("dist/sffa-*"))
-    check_contents(artefacts)
-    found = {version: interpreter(version) for version in wanted}
-    for version, path in found.items():
-        if path is None:
-            print(f"Python {version}: not found here, not tried")
-    failed = [
-        f"{artefact.name} with Python {version}"
-        for version, path in found.items()
-        if path is not None
-        for artefact in artefacts
-        if not works(path, version, artefact)
-    ]
+    wheel, archive = check_contents(sorted(ROOT.glob("dist/sffa-*")))
+    failed, tried = [], 0
+    for version in wanted:
+        try:
+            python = interpreter(version)
+        except Unavailable as reason:
+            print(f"Python {version}: not tried, {reason}", flush=True)
+            continue
+        tried += 1
+        failed += check_installed(python, version, [wheel, archive])
+    failed += check_pipx(wheel)
     for each in failed:
         print(f"failed: {each}", file=sys.stderr)
-    if all(path is None for path in found.values()):
+    if not tried:
         print("no Python to try the artefacts with", file=sys.stderr)
-        return 1
-    return 1 if failed else 0
+    return 1 if failed or not tried else 0
 
 
-def interpreter(version: str) -> str | None:
-    """Return a Python of that version: this one, or one on the path."""
-    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
-        return sys.executable
-    path = shutil.which(f"python{version}")
-    if path is None:
-        return None
-    answers = subprocess.run([path, "-c", ""], capture_output=True, check=False)
-    return path if answers.returncode == 0 else None
+def interpreter(version: str) -> str:
+    """Return a Python of that version: this one, or one that is found here."""
+    mine = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return sys.executable if version == mine else found_python(version)
 
 
-def check_contents(artefacts: list[Path]) -> None:
-    """Refuse a wheel or an archive that lacks what belongs in it, or holds what does not."""
+def check_contents(artefacts: list[Path]) -> tuple[Path, Path]:
+    """Return wheel and archive; refuse what lacks what belongs in it, or holds what does not."""
     kinds = {path.suffix for path in artefacts}
     if kinds != {".whl", ".gz"} or len(artefacts) != 2:
         raise SystemExit(f"expected a wheel and a source archive in dist/, found {artefacts}")
@@ -70,45 +67,70 @@ def check_contents(artefacts: list[Path]) -> None:
         if path.suffix == ".whl":
             with zipfile.ZipFile(path) as wheel:
                 names = wheel.namelist()
-            needed = ["sffa/__init__.py", "sffa/py.typed", "licenses/LICENSE"]
+            needed = [
+                "sffa/__init__.py",
+                "sffa/py.typed",
+                *(f"licenses/{name}" for name in LICENCES),
+            ]
         else:
             with tarfile.open(path) as archive:
                 names = archive.getnames()
-            needed = ["src/sffa/__init__.py", "LICENSE", "README.md", "CHANGELOG.md"]
+            needed = ["src/sffa/__init__.py", "README.md", "CHANGELOG.md", *LICENCES]
         missing = [name for name in needed if not any(each.endswith(name) for each in names)]
         strange = [name for name in names if "__pycache__" in name or name.endswith(".sqlite")]
         if missing or strange:
             raise SystemExit(f"{path.name} lacks {missing} and should not hold {strange[:5]}")
-        print(f"{path.name}: {len(names)} files, {path.stat().st_size / 1024:.0f} kB")
+        print(f"{path.name}: {len(names)} files, {path.stat().st_size / 1024:.0f} kB", flush=True)
+    archive, wheel = sorted(artefacts, key=lambda path: path.suffix)
+    return wheel, archive
 
 
-def works(python: str, version: str, artefact: Path) -> bool:
-    """Install an artefact with the pinned versions into an empty environment, and train."""
-    torch = next(
-        line for line in (ROOT / "constraints.txt").read_text().splitlines() if "torch==" in line
-    )
+def check_installed(python: str, version: str, artefacts: list[Path]) -> list[str]:
+    """Use each artefact in an environment that holds nothing else; return those that fail.
+
+    The environment has the pinned versions; one artefact makes room for the next.
+    """
+    failed = []
     with tempfile.TemporaryDirectory() as folder:
-        run = Commands(folder)
-        install = [f"{folder}/bin/python", "-m", "pip", "install", "-q"]
-        pinned = [*install, "-c", str(ROOT / "constraints.txt")]
-        good = (
-            run(python, "-m", "venv", folder)
-            and run(*pinned, torch)
-            and run(*pinned, str(artefact))
-            and run(f"{folder}/bin/sffa", "--version")
-            and run(f"{folder}/bin/python", "-c", PROGRAM)
-        )
-    print(f"Python {version}, {artefact.name}: {'works' if good else 'fails'}")
-    return good
+        run, own = Commands(folder), f"{folder}/bin/python"
+        install = [own, "-m", "pip", "install", "-q", "-c", str(CONSTRAINTS)]
+        ready = run(python, "-m", "venv", folder) and run(*install, TORCH)
+        for artefact in artefacts:
+            good = (
+                ready
+                and run(*install, str(artefact))
+                and run(f"{folder}/bin/sffa", "--version")
+                and run(own, "-c", PROGRAM)
+                and run(own, "-m", "pip", "uninstall", "-q", "-y", "sffa")
+            )
+            said = "works" if good else "fails"
+            print(f"Python {version}, {artefact.name}: {said}", flush=True)
+            failed += [] if good else [f"{artefact.name} with Python {version}"]
+    return failed
+
+
+def check_pipx(wheel: Path) -> list[str]:
+    """Run the wheel's command as ``pipx run`` does, if there is a pipx; return what fails."""
+    if importlib.util.find_spec("pipx") is None:
+        print("pipx run: not tried, no pipx here")
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        run = Commands(folder, PIPX_HOME=folder)
+        pinned = f"--pip-args=-c {CONSTRAINTS}"
+        pipx = [sys.executable, "-m", "pipx", "run", "--no-cache", pinned, "--spec", str(wheel)]
+        good = run(*pipx, "sffa", "train", "--epochs", "1", "--hidden", "100", "--card")
+    print(f"pipx run, {wheel.name}: {'works' if good else 'fails'}")
+    return [] if good else [f"pipx run --spec {wheel.name}"]
 
 
 class Commands:
     """Runs commands in a folder, away from this project's sources; tells of those that fail."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, **variables: str) -> None:
         self.folder = folder
         away = ("PYTHONPATH", "PYTHONHOME")
         self.environment = {name: v for name, v in os.environ.items() if name not in away}
+        self.environment |= variables
 
     def __call__(self, *command: str) -> bool:
         """Run a command; whether it ended well."""
