@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
 
 
 @pytest.fixture
@@ -34,7 +35,8 @@ def lines(page: Path) -> Iterator[list[str]]:
 
 def mentions(page: Path) -> Iterator[list[str]]:
     """Yield the arguments of each `sffa …` within the sentences of a page, whole or not."""
-    for found in re.findall(r"`sffa ([^`]+)`", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8").replace("\n# ", " ")  # a tutorial's text is comments
+    for found in re.findall(r"`sffa ([^`]+)`", text):
         if "…" not in found and "|" not in found:
             yield shlex.split(found)
 
@@ -46,7 +48,9 @@ def test_the_commands_of_a_page_are_understood(page: Path, parse: Run) -> None:
         assert done.code == 0, f"sffa {shlex.join(arguments)}: {done.err}"
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if [*mentions(p)]], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page", [p for p in (*PAGES, *TUTORIALS) if [*mentions(p)]], ids=lambda p: p.stem
+)
 def test_commands_and_options_that_a_page_mentions_exist(page: Path, parse: Run) -> None:
     for arguments in mentions(page):
         done = parse(*arguments)
