@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.report import made
 
+from sffa.study.store import Store
 from sffa.study.study_file import read_study_file
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -19,6 +21,7 @@ NEEDS = {
     "integrations/avalanche": ["avalanche"],
     "integrations/river": ["river"],
     "howto/trackers": ["tensorboard"],
+    "results-store": ["pandas"],
 }
 
 
@@ -32,7 +35,14 @@ def make_pictures() -> None:
             Image.fromarray(pixels).save(Path("pictures", name, f"{number}.png"))
 
 
-GIVEN = {"howto/images": make_pictures}
+def make_store() -> None:
+    """Make what the page on the store begins with: a study that is done."""
+    Path("runs").mkdir()
+    with Store(Path("runs/rq2.sqlite")) as store:
+        store.add(made.read([made.continual(seed=seed) for seed in range(2)]))
+
+
+GIVEN = {"howto/images": make_pictures, "results-store": make_store}
 
 
 def blocks(page: str, language: str = "python") -> list[str]:
