@@ -30,7 +30,7 @@ help:
 	@echo 'make demo     train SFFA, FFA and back-propagation on digits, write a page'
 	@echo 'make test     tests and doctests; SLOW=1 with those that take minutes'
 	@echo 'make test-all the same as make test SLOW=1'
-	@echo 'make test-matrix  the tests as on other machines; FAST=1 for some of them, OUT=file for the table'
+	@echo 'make test-matrix  the tests as on other machines; FAST=1 for some of them, COMBINED=1 for several settings at once, OUT=file for the rows'
 	@echo 'make fuzz     damaged and hostile input for everything that reads; SECONDS=60 for each surface'
 	@echo 'make check    formatting, lint, types, import contracts'
 	@echo 'make format   format and fix what ruff can fix'
@@ -68,7 +68,7 @@ release: $(DEV)
 	@$(PY) tools/check_release.py
 
 test-matrix: $(DEV)
-	@$(PY) tools/test_matrix.py --workers $(TEST_WORKERS) $(if $(FAST),--fast) $(if $(OUT),--out '$(OUT)') $(MATRIX)
+	@$(PY) tools/test_matrix.py --workers $(TEST_WORKERS) $(if $(FAST),--fast) $(if $(COMBINED),--combined) $(if $(OUT),--out '$(OUT)') $(MATRIX)
 
 fuzz: $(DEV)
 	@$(PY) -m fuzz --cases 1000000 --seconds $(SECONDS) $(FUZZ)

@@ -1,13 +1,16 @@
 """Run the tests as other machines would: other instructions, threads, users, folders, Pythons.
 
 ``make test-matrix`` runs the suite once for each setting below and prints a row for each: passed,
-failed, skipped, seconds; or why a setting cannot be had here. ``--fast`` runs the tests marked
-``portable`` only. The exit code is 1 if a test failed under any setting.
+failed, skipped, seconds; or why a setting cannot be had here. ``--combined`` runs several settings
+at once, which is stricter and takes fewer runs. ``--fast`` runs the tests marked ``portable`` only.
+``--out FILE`` adds a line of JSON for each row; ``--table FILE`` prints them as Markdown. The exit
+code is 1 if a test failed under any setting.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -18,10 +21,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 65534
@@ -74,46 +77,49 @@ class Row:
     skipped: int = 0
     seconds: float = 0.0
     problem: str = ""
+    together: tuple[str, ...] = ()
+    """The settings it was made of, if several."""
+    environment: dict[str, Any] = field(default_factory=dict)
 
     def line(self) -> str:
         """Write the row of the table."""
+        name = self.setting + (f": {', '.join(self.together)}" if self.together else "")
         if self.problem:
-            return f"| {self.setting} | – | – | – | {self.seconds:.0f} | {self.problem} |"
-        counts = f"{self.passed} | {self.failed} | {self.skipped} | {self.seconds:.0f}"
-        return f"| {self.setting} | {counts} | |"
+            return f"| {name} | – | – | – | {self.seconds:.0f} | {self.problem} |"
+        counts = f"{self.passed:,} | {self.failed} | {self.skipped} | {self.seconds:.0f}"
+        return f"| {name} | {counts} | {self.environment.get('python', '')} |"
 
 
 HEAD = (
-    "| setting | passed | failed | skipped | seconds | |",
+    "| setting | passed | failed | skipped | seconds | Python |",
     "| --- | ---: | ---: | ---: | ---: | --- |",
 )
 
 
-Setting = Callable[[Options], AbstractContextManager[Place]]
+Setting = Callable[[Options, Place], AbstractContextManager[None]]
 
 
 def variables(**values: str | None) -> Setting:
     """Make a setting of environment variables; None takes one away."""
 
     @contextmanager
-    def setting(_: Options) -> Iterator[Place]:
-        place = Place()
+    def setting(_: Options, place: Place) -> Iterator[None]:
         for name, value in values.items():
             place.environment.pop(name, None)
             if value is not None:
                 place.environment[name] = value
-        yield place
+        yield
 
     return setting
 
 
 @contextmanager
-def busy_cores(options: Options) -> Iterator[Place]:
+def busy_cores(options: Options, place: Place) -> Iterator[None]:
     """Keep two cores busy meanwhile; the burners end by themselves if this process cannot."""
     burn = f"import time; end = time.monotonic() + {options.limit}\nwhile time.monotonic() < end: 0"
     burners = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(2)]
     try:
-        yield Place()
+        yield
     finally:
         for burner in burners:
             burner.kill()
@@ -121,23 +127,25 @@ def busy_cores(options: Options) -> Iterator[Place]:
 
 
 @contextmanager
-def path_with_spaces(options: Options) -> Iterator[Place]:
+def path_with_spaces(options: Options, place: Place) -> Iterator[None]:
     """Run in a copy whose path has spaces and a letter that is not ASCII."""
-    yield Place(copied(options.scratch / "a path with späces"))
+    place.tree = copied(options.scratch / "a path with späces")
+    yield
 
 
 @contextmanager
-def not_root(options: Options) -> Iterator[Place]:
+def not_root(options: Options, place: Place) -> Iterator[None]:
     """Run as nobody, who may read the tree and write to a home alone."""
     if os.geteuid() != 0:
-        yield Place()  # whoever runs this is not root already
+        yield  # whoever runs this is not root already
         return
     options.scratch.chmod(0o755)
-    tree = copied(options.scratch / "of root")
+    if place.tree == ROOT:
+        place.tree = copied(options.scratch / "of root")
     home = options.scratch / "home of nobody"
     home.mkdir()
     os.chown(home, NOBODY, NOBODY)
-    place = Place(tree, user=NOBODY)
+    place.user = NOBODY
     for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NUMBA_CACHE_DIR"):
         place.environment.pop(name, None)
     place.environment |= {"HOME": str(home), "TMPDIR": str(home)}
@@ -146,7 +154,7 @@ def not_root(options: Options) -> Iterator[Place]:
         place.packages = tuple(site.getsitepackages())
         if not works(place):
             raise Unavailable(f"nobody may not run {sys.executable}, nor a copy of it")
-    yield place
+    yield
 
 
 def works(place: Place) -> bool:
@@ -166,24 +174,25 @@ def copied_python(target: Path) -> str:
 
 
 @contextmanager
-def no_numba_cache(options: Options) -> Iterator[Place]:
+def no_numba_cache(options: Options, place: Place) -> Iterator[None]:
     """Put a file where each cache folder would be, which keeps even root from writing there."""
-    place = Place(copied(options.scratch / "no cache"))
+    if place.tree == ROOT:
+        place.tree = copied(options.scratch / "no cache")
     (place.tree / "src" / "sffa" / "kernels" / "__pycache__").touch()
     blocked = options.scratch / "blocked"
     blocked.touch()
     place.environment.pop("NUMBA_CACHE_DIR", None)
     place.environment |= {"XDG_CACHE_HOME": str(blocked), "HOME": str(blocked)}
-    yield place
+    yield
 
 
 def another_python(version: str) -> Setting:
     """Make a setting of a Python with an environment of its own, from the pinned versions."""
 
     @contextmanager
-    def setting(options: Options) -> Iterator[Place]:
+    def setting(options: Options, place: Place) -> Iterator[None]:
         if sys.version_info[:2] == tuple(map(int, version.split("."))):
-            yield Place()
+            yield
             return
         interpreter = found_python(version)
         if options.venvs is None:
@@ -195,7 +204,8 @@ def another_python(version: str) -> Setting:
             if free < VENV_BYTES:
                 raise Unavailable(f"{free / 2**30:.0f} GB free, {VENV_BYTES / 2**30:.0f} needed")
             install(interpreter, folder)
-        yield Place(python=str(folder / "bin" / "python"))
+        place.python = str(folder / "bin" / "python")
+        yield
 
     return setting
 
@@ -244,6 +254,19 @@ SETTINGS: dict[str, Setting] = {
     "without HOME": variables(HOME=None, XDG_CACHE_HOME=None),
     **{f"Python {version}": another_python(version) for version in PYTHONS},
 }
+# Several at once: with "as it is", where torch takes a thread for each core, and the Pythons
+# every setting is had.
+COMBINED = {
+    "an old processor": (
+        "ATEN_CPU_CAPABILITY=default",
+        "ONEDNN_MAX_CPU_ISA=SSE41",
+        "MKL_ENABLE_INSTRUCTIONS=SSE4_2",
+        "NUMBA_CPU_NAME=generic",
+        "OMP_NUM_THREADS=1",
+    ),
+    "a stranger": ("a path with spaces", "not root", "no numba cache", "without HOME"),
+    "a busy machine": ("OMP_NUM_THREADS=5", "two busy cores"),
+}
 
 
 def copied(target: Path) -> Path:
@@ -276,12 +299,27 @@ def start(place: Place, command: list[str], out: IO[bytes] | None = None) -> Pro
 def run(setting: str, options: Options) -> Row:
     """Run the tests under one setting."""
     began = time.monotonic()
+    place, together = Place(), COMBINED.get(setting, ())
     try:
-        with SETTINGS[setting](options) as place:
-            return tested(setting, place, options)
+        with ExitStack() as stack:
+            for name in together or (setting,):
+                stack.enter_context(SETTINGS[name](options, place))
+            row = tested(setting, place, options)
+            return replace(row, together=together, environment=described(place))
     except Unavailable as reason:
         seconds = time.monotonic() - began
         return Row(setting, seconds=seconds, problem=f"not available: {reason}")
+
+
+def described(place: Place) -> dict[str, Any]:
+    """Return what a record would say of the place; the commit is that of the tree copied."""
+    asked = "import json, sffa.environment as e; print(json.dumps(e.describe()))"
+    with tempfile.TemporaryFile() as said:
+        start(place, [place.python, "-c", asked], said).wait()
+        said.seek(0)
+        found = dict(json.loads(said.read().splitlines()[-1]))
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return found | {"commit": commit.stdout.strip() or None}
 
 
 def tested(setting: str, place: Place, options: Options) -> Row:
@@ -322,33 +360,59 @@ def failures(setting: str, logs: Path) -> list[str]:
     return [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
 
 
-def main() -> int:
-    """Run every setting asked for, print and write the table."""
+def keep(path: Path, row: Row) -> None:
+    """Add a row to a file."""
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(vars(row), ensure_ascii=False) + "\n")
+
+
+def table(path: Path) -> str:
+    """Return the rows of a file as Markdown, of each setting the latest."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = {row.setting: row for row in (Row(**json.loads(line)) for line in lines)}
+    return "\n".join([*HEAD, *(row.line() for row in rows.values())])
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--fast", action="store_true", help="only tests marked portable")
     parser.add_argument("--tests", action="append", help="files or folders, in place of all")
-    parser.add_argument("--only", action="append", choices=list(SETTINGS), metavar="SETTING")
-    parser.add_argument("--out", type=Path, help="file to write the table to")
+    known = [*SETTINGS, *COMBINED]
+    parser.add_argument("--only", action="append", choices=known, metavar="SETTING")
+    parser.add_argument("--combined", action="store_true", help="several settings at once")
+    parser.add_argument("--out", type=Path, help="file to add the rows to, as lines of JSON")
+    parser.add_argument("--table", type=Path, help="print the rows of such a file, and end")
     parser.add_argument("--venvs", type=Path, help="folder for the environments of other Pythons")
     parser.add_argument("--workers", type=int, default=min(8, os.cpu_count() or 1))
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds for one setting")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run every setting asked for, print and keep the rows."""
+    given = arguments()
+    if given.table:
+        print(table(given.table))
+        return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends what it started, too
     logs = Path(tempfile.mkdtemp(prefix="sffa-matrix-logs-"))
-    lines, broken = list(HEAD), False
+    pythons = [f"Python {version}" for version in PYTHONS]
     print("\n".join(HEAD), flush=True)
-    for setting in given.only or SETTINGS:
+    broken = False
+    for setting in given.only or (
+        ["as it is", *COMBINED, *pythons] if given.combined else SETTINGS
+    ):
         with tempfile.TemporaryDirectory(prefix="sffa-matrix-") as scratch:
             tests = given.tests or (["tests"] if given.fast else [])
             numbers = given.workers, given.limit
             options = Options(given.fast, tests, *numbers, given.venvs, logs, Path(scratch))
             row = run(setting, options)
-        lines.append(row.line())
         print(row.line(), flush=True)
         unavailable = row.problem.startswith("not available")
         broken = broken or bool(row.failed) or (bool(row.problem) and not unavailable)
         if given.out:
-            given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            keep(given.out, row)
         for line in failures(setting, logs):
             print(f"  {line}", file=sys.stderr, flush=True)
     print(f"logs: {logs}", file=sys.stderr)
