@@ -46,9 +46,11 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels once, before workers start that would each compile them."""
-    config = session.config
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+    """Compile the kernels once, before workers start that would each compile them.
+
+    Where they are not kept from an earlier run, the first test that needs them would wait for it.
+    """
+    if not hasattr(session.config, "workerinput"):
         with suppress(RuntimeError):  # where kernels cannot be compiled the tests will tell
             kernels.warm_up()
 

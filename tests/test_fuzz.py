@@ -71,6 +71,7 @@ def test_every_kind_of_finding_is_found(tmp_path: Path, monkeypatch):
         assert what in found[number]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 def test_damaged_data_is_refused_in_one_line_or_read(name: str):
     counts = fuzz(name, range(60), seed=1)

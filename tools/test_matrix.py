@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -220,7 +221,9 @@ def found_python(version: str) -> str:
 
 
 def install(interpreter: str, folder: Path) -> None:
-    """Make an environment with the pinned versions; torch first, by its exact pin."""
+    """Make an environment with the pinned versions and all extras; torch first, by its pin."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = ",".join(name for name in project["optional-dependencies"] if name != "docs")
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     torch = next(pin for pin in pins if pin.startswith("torch=="))
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "-c", "constraints.txt"]
@@ -228,7 +231,7 @@ def install(interpreter: str, folder: Path) -> None:
         [interpreter, "-m", "venv", str(folder)],
         [*pip, torch],
         [*pip, "hatchling", "editables"],
-        [*pip, "--no-build-isolation", "-e", ".[dev,avalanche,onnx,ray,tensorboard]"],
+        [*pip, "--no-build-isolation", "-e", f".[{extras}]"],
     ]
     for command in commands:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

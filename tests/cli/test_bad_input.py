@@ -55,6 +55,7 @@ TINY = ("--hidden", "40,40", "--set", "k=5", "--epochs", 1, "--batch-size", 256)
         (("predict", "nothing.safetensors", "x.png"), "no model file"),
         (("demo", "--epochs", "0"), "--epochs"),
         (("bench", "--only", "sfa"), "unknown contender"),
+        (("bench", "--alone", "--only", "sfa"), "unknown contender"),
         (("trian",), "trian"),
     ],
 )

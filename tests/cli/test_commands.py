@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +45,12 @@ def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
     def interrupted(self: Training, progress: Progress, epoch: Epoch) -> None:
         whole_epoch(self, progress, epoch)
         if epoch.number == cut:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGTERM)
 
     with monkeypatch.context() as patch:
         patch.setattr(Training, "on_epoch_end", interrupted)
-        assert sffa("train", *settings, "--out", "part.safetensors").code == 130
+        ended = sffa("train", *settings, "--out", "part.safetensors")
+        assert (ended.code, ended.err.splitlines()[-1]) == (130, "error: interrupted")
     done = sffa("train", "--resume", "part.safetensors")
     if (schedule, cut) == ("online", 2):
         assert "nothing to do" in done.err

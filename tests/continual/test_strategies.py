@@ -31,6 +31,7 @@ OFF = {
 
 
 def trained(algorithm: str, method: str, scenario: str = "class", experiences: int = 3, **more):
+    more = {"epochs": 2, **more}
     course = ContinualRun(small(algorithm, method=method, scenario=scenario, **more), toy())
     for number in range(experiences):
         course.learn(course.stream[number])

@@ -46,7 +46,7 @@ def classes(*labels: int, task: int = 0) -> Any:
 def test_both_engines_come_to_the_same_weights(
     method: str, algorithm: str, scenario: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = small(algorithm, method=method, scenario=scenario)
+    config = small(algorithm, method=method, scenario=scenario, epochs=1)
     trained: list[sffa.Network] = []
     make = avalanche_run.make_learner
     monkeypatch.setattr(

@@ -65,6 +65,7 @@ def bench(
     """
     console = Console(stderr=True)
     use_threads(threads)
+    _check_known(only or [])
     prepare_kernels(console)
     if alone:
         _report(_alone(only, rounds, console, as_json), out, as_json)
@@ -103,7 +104,7 @@ def _alone(
     only: list[str] | None, rounds: int, console: Console, as_json: bool
 ) -> list[dict[str, Any]]:
     """Measure the everyday sizes and print a table for each."""
-    names = [name for name in only or _ALONE if name in CONTENDERS]
+    names = only or _ALONE
     rows: list[dict[str, Any]] = []
     for shape in SIZES:
         fitting = [name for name in names if _fits(name, shape)]
@@ -132,13 +133,16 @@ def _table_alone(title: str, timings: list[Alone]) -> Table:
     return table
 
 
-def _chosen(only: list[str] | None, console: Console) -> list[str]:
-    """Return the contenders asked for, the baseline always; peers not installed are left out."""
-    for name in only or []:
+def _check_known(names: list[str]) -> None:
+    for name in names:
         if name not in CONTENDERS:
             known = ", ".join(CONTENDERS)
             hint = nearest(name, list(CONTENDERS))
             raise ConfigurationError(f"unknown contender '{name}'{hint} (known: {known})")
+
+
+def _chosen(only: list[str] | None, console: Console) -> list[str]:
+    """Return the contenders asked for, the baseline always; peers not installed are left out."""
     names = [n for n in CONTENDERS if only is None or n in only or n == "backprop"]
     peer = "fflib (ffa, pairs)"
     if peer in names:
