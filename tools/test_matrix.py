@@ -152,6 +152,8 @@ def not_root(options: Options, place: Place) -> Iterator[None]:
     place.environment |= {"HOME": str(home), "TMPDIR": str(home)}
     if not works(place):
         place.python = copied_python(options.scratch / "python")
+        # Without it a libpython of the system may be loaded, of another patch version.
+        place.environment["LD_LIBRARY_PATH"] = str(options.scratch / "python" / "lib")
         place.packages = tuple(site.getsitepackages())
         if not works(place):
             raise Unavailable(f"nobody may not run {sys.executable}, nor a copy of it")

@@ -59,6 +59,7 @@ def test_a_raw_table_with_string_labels_is_learned(kind: Any, wine: tuple[Any, .
     assert set(clf.predict(x_test)) <= set(names)
 
 
+@pytest.mark.slow
 @both
 def test_digits_reach_96_percent_out_of_the_box(kind: Any, handwriting: tuple[Any, ...]) -> None:
     x, x_test, y, y_test = handwriting
