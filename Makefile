@@ -36,7 +36,7 @@ help:
 	@echo 'make format   format and fix what ruff can fix'
 	@echo 'make bench    speed and memory'
 	@echo 'make docs     the documentation, into site/'
-	@echo 'make coverage the tests with the share of lines they reach'
+	@echo 'make coverage the tests with the share of lines they reach; OUT=file for a summary'
 	@echo 'make release  wheel and source archive, checked and installed in clean environments'
 	@echo 'make install  the environment for development, in .venv'
 	@echo 'make venv     the environment for use only, in .venv'
@@ -59,7 +59,9 @@ test-all:
 	@$(MAKE) --no-print-directory test SLOW=1
 
 coverage: $(DEV)
-	@$(PY) -m pytest -n $(TEST_WORKERS) --cov --cov-report=term:skip-covered $(PYTEST)
+	@$(PY) -m pytest -n $(TEST_WORKERS) $(if $(SLOW),,-m 'not slow') --cov \
+	  --cov-report=term-missing:skip-covered --cov-report=json:build/coverage.json $(PYTEST)
+	@$(PY) tools/coverage_summary.py build/coverage.json $(if $(OUT),--out '$(OUT)')
 
 release: $(DEV)
 	@rm -rf dist

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -70,6 +71,31 @@ def test_every_public_name_has_one_place_in_the_reference() -> None:
     for module in reference.PAGES:
         for name in reference.public_names(module):
             assert reference.origin(module, name) in places
+
+
+def test_the_coverage_is_shown_as_it_was_measured(tmp_path: Path) -> None:
+    import pages
+
+    assert "Not measured" in pages.coverage(tmp_path / "nothing.json")
+    measured = {
+        "src/sffa/files.py": {
+            "summary": {"num_statements": 4, "covered_lines": 3},
+            "missing_lines": [7],
+        },
+        "src/sffa/study/store/store.py": {
+            "summary": {"num_statements": 6, "covered_lines": 6},
+            "missing_lines": [],
+        },
+    }
+    sys.path.insert(0, str(ROOT / "tools"))
+    from coverage_summary import summary
+
+    (tmp_path / "coverage.json").write_text(json.dumps(summary(measured)))
+    shown = pages.coverage(tmp_path / "coverage.json")
+    assert "| sffa | 4 | 75.0 |" in shown
+    assert "| **all** | 10 | 90.0 |" in shown
+    assert "of the store every line" in shown
+    assert "of the storage all but `sffa/files.py:7`" in shown
 
 
 def test_what_is_loaded_from_another_host_is_found_and_links_are_not() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ RESULTS = Path("results")
 SOURCE = Path("src/sffa")
 STUDIES = ("rq2", "ours", "remember")
 _ACCURACY = re.compile(r"\{\{ acc ([^}]+?) \}\}")
+_COVERAGE = "{{ coverage }}"
 _CODE = re.compile(r"\(code:([\w/]+\.py)(?::([\w.]+))?\)")
 _LINK = re.compile(r'href="code:([\w/]+\.py)(?::([\w.]+))?"')
 _IMAGE = re.compile(r'<img alt="([^"]*)" src="([^"]+\.svg)"\s*/?>')
@@ -59,8 +61,29 @@ def _listing(name: str) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in accuracies: ``{{ acc DATASET SCENARIO METHOD ALGORITHM }}``."""
+    """Fill in accuracies, ``{{ acc DATASET SCENARIO METHOD ALGORITHM }}``, and the coverage."""
+    if _COVERAGE in markdown:
+        markdown = markdown.replace(_COVERAGE, coverage(RESULTS / "coverage.json"))
     return _ACCURACY.sub(lambda found: accuracy(*found[1].split()), markdown)
+
+
+def coverage(path: Path) -> str:
+    """Return the lines that tests reach as a table, or that nobody has counted them."""
+    if not path.exists():
+        return "Not measured for this state of the sources."
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = {**found["packages"], "**all**": {name: found[name] for name in ("lines", "covered")}}
+    lines = [
+        f"| {name} | {each['lines']:,} | {100 * each['covered'] / max(each['lines'], 1):.1f} |"
+        for name, each in rows.items()
+    ]
+    lacking = [
+        f"of the {name} {'all but ' if places else 'every line'}"
+        + ", ".join(f"`{place}`" for place in places)
+        for name, places in found["missing"].items()
+    ]
+    table = "\n".join(["| package | lines | reached, % |", "| --- | ---: | ---: |", *lines])
+    return f"{table}\n\nOf what keeps and reads files they reach {'; '.join(lacking)}."
 
 
 def accuracy(*place: str) -> str:
