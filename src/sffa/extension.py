@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import isfunction
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -182,26 +183,31 @@ def part_of(given: Any, what: str, base: type[Kind], known: Sequence[str] = ()) 
         hint, names = nearest(given, list(known)), ", ".join((*known, "your own: module:Class"))
         raise ConfigurationError(f"unknown {what} '{given[:80]}'{hint}; known: {names}")
     found, options = taken_apart(given, what, base)
-    note_source(found if _has_name(found) else type(found))
     part: Any = partial(found, **options) if options else found
     return made(what, part) if isinstance(found, type) else part  # type: ignore[no-any-return]
 
 
-def taken_apart(given: Any, what: str, base: type) -> tuple[Any, dict[str, Any]]:
-    """Return the class (or the object, or a function) that a part is, and its arguments."""
+def taken_apart(
+    given: Any, what: str, base: type, *, functions: bool = False
+) -> tuple[Any, dict[str, Any]]:
+    """Return the class (or the object, or the function) that a part is, and its arguments."""
+
+    def fits(value: Any) -> bool:
+        return _is_kind(value, base) or isinstance(value, base) or (functions and isfunction(value))
+
     found: Any = given
     options: dict[str, Any] = {}
     if isinstance(given, str):
         name, options = _parsed(given)
-        found = _import(name, base, lambda value: _is_kind(value, base) or isinstance(value, base))
+        found = _import(name, base, fits)
     elif isinstance(given, partial) and not given.args:
         found, options = given.func, dict(given.keywords)
-    fits = issubclass(found, base) if isinstance(found, type) else isinstance(found, base)
-    if not fits or (options and not _has_name(found)):
+    if not fits(found) or (options and not _has_name(found)):
         raise ConfigurationError(
-            f"{what} takes a {base.__name__}: a class, an object, or module:Class; got "
+            f"{what} must be a class, an object or the module:Class of some {base.__name__}, got "
             f"{str(given)[:80]!r}"
         )
+    note_source(found if _has_name(found) else type(found))
     return found, options
 
 

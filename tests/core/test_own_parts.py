@@ -13,6 +13,7 @@ import sffa
 from sffa.continual import ContinualConfig, Stopped, run
 from sffa.core import Callback, Trainer
 from sffa.errors import ConfigurationError, ModelFileError
+from sffa.extension import code_of
 from sffa.testing import toy
 
 SOURCE = '''
@@ -106,6 +107,42 @@ class Next(NegativeScheme):
 
 class NoScheme:
     pass
+
+
+class Warm:
+    """Rises to full steps over a share of them."""
+
+    def __init__(self, share: float = 0.5):
+        self.share = share
+
+    def __call__(self, progress):
+        return min(1.0, 0.1 + progress / self.share)
+
+
+def falling(progress, power=1.0):
+    return (1 - progress) ** power
+
+
+def rms(parameters, lr):
+    return torch.optim.RMSprop(parameters, lr=lr, momentum=0.5)
+
+
+class Counting(torch.optim.SGD):
+    """Keeps a number of each parameter, and one in its group."""
+
+    def step(self, closure=None):
+        super().step()
+        for group in self.param_groups:
+            group["nesterov"] = not group["nesterov"]
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                state["count"] = state.get("count", 0) + 1
+                parameter.grad = None if state["count"] > 2 else parameter.grad
+
+
+class Listing(torch.optim.SGD):
+    def step(self, closure=None):
+        self.state[self.param_groups[0]["params"][0]]["seen"] = []
 '''
 
 
@@ -164,6 +201,12 @@ def test_a_class_that_cannot_be_found_again_is_not_saved(tmp_path: Path) -> None
         {"network": {"k": 4, "goodness": "mine:Polar(scale=2.0)"}},
         {"network": {"k": 4, "codes": "mine:Bits"}},
         {"network": {"k": 4, "objective": "mine:Apart"}},
+        {"lr_schedule": "mine:Warm(share=0.8)"},
+        {"lr_schedule": "mine:falling(power=2.0)"},
+        {"optimizer": "torch.optim:SGD(momentum=0.9)"},
+        {"optimizer": "torch.optim:Adafactor", "network": {"k": 4, "codes": "onehot"}},
+        {"optimizer": "mine:rms", "reset_optimizer": True},
+        {"optimizer": "mine:Counting(momentum=0.5)"},
     ],
 )
 def test_a_run_with_parts_of_ones_own_goes_on_to_the_same_bits(
@@ -267,7 +310,7 @@ def test_a_part_that_no_file_can_name_trains_and_is_not_saved(mine, tmp_path: Pa
     [
         (
             {"goodness": 5},
-            "goodness takes a Goodness: a class, an object, or module:Class; got '5'",
+            "goodness must be a class, an object or the module:Class of some",
         ),
         ({"goodness": "polar"}, "unknown goodness 'polar'"),
         ({"goodness": "nowhere:Polar"}, "cannot import 'nowhere'"),
@@ -289,6 +332,120 @@ def test_a_part_that_cannot_be_used_is_one_clear_line(options: dict, said: str, 
     with pytest.raises(ConfigurationError, match=said) as caught:
         sffa.Network(4, hidden=(40,), k=5, classes=range(2), **options)
     assert "\n" not in str(caught.value)
+
+
+X, Y = torch.rand(40, 4, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 3
+SGD = torch.optim.SGD
+
+
+def trainer_with(**given) -> Trainer:
+    return Trainer(sffa.Network(4, hidden=(40,), k=5, classes=range(3)), lr=1e-2, **given)
+
+
+def test_an_optimiser_is_a_class_a_partial_a_function_a_name_or_an_object(mine) -> None:
+    named = trainer_with(optimizer="torch.optim:SGD(momentum=0.9)")
+    given = trainer_with(optimizer=partial(SGD, momentum=0.9))
+    network = sffa.Network(4, hidden=(40,), k=5, classes=range(3))
+    made = Trainer(network, optimizer=SGD(network.parameters(), lr=1e-2, momentum=0.9))
+    losses = [[e.loss for e in each.fit(X, Y, 2, 8)] for each in (named, given, made)]
+    assert losses[0] == losses[1] == losses[2] != [e.loss for e in trainer_with().fit(X, Y, 2, 8)]
+    names = {each.optimizer_name for each in (named, given, made)}
+    assert names == {"torch.optim.sgd:SGD(momentum=0.9)"}
+    assert made.lr == 1e-2
+    assert trainer_with(optimizer=SGD).optimizer_name == "torch.optim.sgd:SGD"
+    assert trainer_with(optimizer=mine.rms).optimizer_name == "mine:rms"
+
+
+@pytest.mark.parametrize(
+    "optimizer", ["torch.optim:SGD(momentum=0.9)", "torch.optim:NAdam", "mine:Counting", "mine:rms"]
+)
+def test_a_trainer_with_any_optimiser_and_steps_goes_on_to_the_same_bits(
+    optimizer: str, mine, tmp_path: Path
+) -> None:
+    trainer = trainer_with(optimizer=optimizer, lr_schedule=partial(mine.falling, power=2.0))
+    trainer.fit(X, Y, 2, 8)
+    path = tmp_path / "trainer.safetensors"
+    trainer.save(path)
+    back = Trainer.load(path)
+    for each in (trainer, back):
+        each.fit(X, Y, 2, 8)
+    pairs = zip(trainer.learner.parameters(), back.learner.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+    assert back.lr_schedule == "mine:falling(power=2.0)"
+    del sys.modules["mine"]
+    with pytest.raises(ModelFileError, match="needs the lr_schedule 'mine:falling"):
+        Trainer.load(path)
+    assert "mine" not in sys.modules
+
+
+def test_steps_follow_a_schedule_of_ones_own(mine) -> None:
+    seen = []
+
+    class Look(Callback):
+        def on_batch_end(self, progress):
+            seen.append(trainer.optimizer.param_groups[0]["lr"])
+
+    for given in (mine.falling, "mine:falling", lambda done: 1 - done):
+        trainer = trainer_with(lr_schedule=given)
+        trainer.fit(X, Y, 1, 10, callbacks=[Look()])
+        assert seen == pytest.approx([1e-2, 0.75e-2, 0.5e-2, 0.25e-2])
+        seen.clear()
+    trainer = trainer_with(lr_schedule=mine.Warm)
+    trainer.fit(X, Y, 1, 10, callbacks=[Look()])
+    assert seen == pytest.approx([0.1e-2, 0.6e-2, 1e-2, 1e-2])
+    assert trainer.lr_schedule == "mine:Warm"
+
+
+def test_a_state_of_another_shape_is_refused(mine, tmp_path: Path) -> None:
+    trainer = trainer_with(optimizer=partial(SGD, momentum=0.9))
+    trainer.fit(X, Y, 1, 8)
+    state = next(iter(trainer.optimizer.state.values()))
+    state["momentum_buffer"] = torch.ones(3)
+    trainer.save(tmp_path / "trainer.safetensors")
+    with pytest.raises(ModelFileError, match=r"momentum_buffer of .* another type or shape"):
+        Trainer.load(tmp_path / "trainer.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"optimizer": 5}, "optimizer must be a class, an object or the module:Class"),
+        ({"optimizer": "sgd"}, "unknown optimizer 'sgd'; known: adam, your own: module:Class"),
+        ({"optimizer": "mine:Polar"}, "no Optimizer named 'Polar'"),
+        ({"optimizer": "mine:Listing"}, "keeps 'seen', a list: files hold tensors and plain"),
+        ({"optimizer": torch.optim.LBFGS}, "missing 1 required positional argument: 'closure'"),
+        ({"optimizer": partial(SGD, lr=0.1)}, "the step size of an optimizer is lr of its trainer"),
+        ({"optimizer": partial(SGD, momentm=0.1)}, "unexpected keyword argument 'momentm'"),
+        ({"optimizer": SGD([torch.ones(2)], lr=0.1)}, "made of the learner's parameters"),
+        ({"optimizer": lambda parameters, lr: SGD(parameters[:1], lr=lr)}, "take all parameters"),
+        ({"optimizer": lambda parameters, lr: SGD(parameters, lr=1.0)}, "step size it is given"),
+        ({"optimizer": lambda parameters, lr: None}, "expected an Optimizer, got a NoneType"),
+        ({"lr_schedule": 5}, "lr_schedule must be a class, an object or the module:Class"),
+        ({"lr_schedule": "cosin"}, "unknown lr_schedule 'cosin'; did you mean 'cosine'"),
+        ({"lr_schedule": "mine:fallin"}, "did you mean 'falling'"),
+        ({"lr_schedule": lambda done: -done}, "not negative, at 50% of the steps, got '-0.5'"),
+        ({"lr_schedule": lambda: 1.0}, "takes 0 positional arguments but 1 was given"),
+        ({"lr_schedule": lambda done: "half"}, "expected a factor of lr"),
+        ({"lr_schedule": "mine:NoScheme"}, "cannot be used: TypeError: 'NoScheme' object is not"),
+    ],
+)
+def test_steps_that_cannot_be_made_are_one_clear_line(options: dict, said: str, mine) -> None:
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        trainer_with(**options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_configuration_takes_classes_and_objects_by_their_names(mine) -> None:
+    network = {"k": 4, "goodness": mine.Polar(2.0), "codes": mine.Bits}
+    made = config(network=network, optimizer=SGD, lr_schedule=mine.Warm(0.2), negatives=mine.Next)
+    values = made.model_dump(mode="json")
+    assert values["network"]["goodness"] == "mine:Polar(scale=2.0)"
+    assert values["network"]["codes"] == "mine:Bits"
+    parts = "torch.optim.sgd:SGD", "mine:Warm(share=0.2)", "mine:Next"
+    assert (values["optimizer"], values["lr_schedule"], values["negatives"]) == parts
+    assert {*code_of(values)} == {
+        *("mine:Polar", "mine:Bits", "torch.optim.sgd:SGD", "mine:Warm", "mine:Next")
+    }
 
 
 def test_what_is_no_scheme_is_one_clear_line(mine) -> None:

@@ -139,7 +139,7 @@ class _Part:
         """Return the classes that the command line itself names, which may be imported."""
         methods, algorithms = self.words[2:]
         named = {"method": methods or [], "algorithm": algorithms or []}
-        named |= {name: values for name, values in sets.items() if name in named}
+        named |= sets
         return [
             name for key, values in named.items() for v in values for name in references({key: v})
         ]

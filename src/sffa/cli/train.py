@@ -43,12 +43,12 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.cli.signals import terminable
-from sffa.core import Callback, Epoch, Progress, Trainer
+from sffa.core import Callback, Epoch, NetworkConfig, Progress, Trainer
 from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
 from sffa.environment import describe
 from sffa.errors import ConfigurationError, ModelFileError
-from sffa.extension import is_reference
+from sffa.extension import check_at_hand, is_reference, references
 from sffa.files import replacing, write_text
 from sffa.record import Record
 from sffa.report.card import UNKNOWN, model_card
@@ -80,7 +80,7 @@ def train(
     ] = None,
     lr: StepSize = 1e-3,
     negatives: Annotated[
-        str, typer.Option("--negatives", help="Wrong labels shown: all, uniform or hard.")
+        str, typer.Option("--negatives", help="Wrong labels: all, uniform, hard; or module:Class.")
     ] = "all",
     schedule: Annotated[
         str, typer.Option("--schedule", help="online, or greedy: one layer after the other.")
@@ -115,7 +115,7 @@ def train(
     use_threads(threads)
     asked = {"algorithm": algorithm, "lr": lr, "negatives": negatives, "schedule": schedule}
     asked |= {"hidden": widths(hidden), "seed": seed, "holdout": holdout}
-    asked |= {"backend": backend_of(backend, kernels), "network": settings(given)}
+    asked |= {"backend": backend_of(backend, kernels), **_placed(settings(given))}
     dataset = dataset_of(dataset, target, size, skip_unreadable)
     sizes = {"dataset": dataset, "epochs": epochs, "batch_size": batch_size}
     if resume is None:
@@ -126,6 +126,17 @@ def train(
     training.go(out or resume or Path("model.safetensors"), records, tensorboard, keep_state)
     if as_json:
         print(json.dumps(training.record.to_json()))
+
+
+def _placed(given: dict[str, Any]) -> dict[str, Any]:
+    """Sort ``--set`` pairs into fields of the run and options of its network.
+
+    >>> _placed({"k": 5, "lr_schedule": "cosine", "network.gate": 0.3})
+    {'lr_schedule': 'cosine', 'network': {'k': 5, 'gate': 0.3}}
+    """
+    run = {*StaticConfig.model_fields} - {*NetworkConfig.model_fields}
+    network = {n.removeprefix("network."): v for n, v in given.items() if n not in run}
+    return {**{n: v for n, v in given.items() if n in run}, "network": network}
 
 
 class Training(Callback):
@@ -272,6 +283,8 @@ def _configured(path: Path, notes: Notes, dataset: str) -> StaticConfig:
     algorithm = (notes.run or {}).get("algorithm", notes.algorithm or "sffa")
     if not isinstance(algorithm, str) or is_reference(algorithm):
         raise ConfigurationError("it was trained with a class that no model file holds")
+    for name in references(notes.run or {}):
+        check_at_hand("class", name)  # a file that is read runs no code
     if notes.run is not None:
         return StaticConfig(**{**notes.run, "dataset": dataset})
     # A checkpoint of the first format: what it does not say is in its trainer and learner.

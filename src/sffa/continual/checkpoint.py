@@ -25,7 +25,7 @@ from sffa.record import config_hash
 # What a branch may set otherwise than the run it starts from.
 FREE = (
     *("method", "options", "lr", "lr_schedule", "epochs", "batch_size", "evaluate_every"),
-    *("backend", "branch"),
+    *("optimizer", "backend", "branch"),
 )
 _RUN = "run."  # before the names of tensors that are the run's own
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]

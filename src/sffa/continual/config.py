@@ -10,9 +10,18 @@ from pydantic import Field, model_validator
 from sffa.continual.strategies.registry import make_strategy
 from sffa.continual.stream import Scenario
 from sffa.continual.streams.registry import check_stream, find_stream
-from sffa.core.config import NetworkConfig, Seed, Strict, Widths, current_names
-from sffa.core.lr_schedule import LRSchedule
+from sffa.core.config import (
+    NetworkConfig,
+    PartName,
+    Seed,
+    Strict,
+    Widths,
+    current_names,
+    named_parts,
+)
+from sffa.core.lr_schedule import schedule_of
 from sffa.core.negatives import scheme_of
+from sffa.core.optimizer import ADAM, source_of
 from sffa.core.presets import PRESETS, check, completed, is_network
 from sffa.core.trainer import LARGEST_BATCH
 from sffa.extension import is_reference
@@ -44,9 +53,10 @@ class ContinualConfig(Strict):
     batch_size: int = Field(
         default=512, ge=1, le=LARGEST_BATCH, description="new examples in a step"
     )
-    lr: float = Field(default=1e-3, gt=0, description="of Adam")
-    lr_schedule: LRSchedule = Field(
-        default="constant", description="cosine: falling to nothing over each experience"
+    lr: float = Field(default=1e-3, gt=0, description="step size of the optimiser")
+    lr_schedule: PartName = Field(
+        default="constant",
+        description="cosine: falling to nothing over each experience; or your own",
     )
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(
@@ -58,7 +68,7 @@ class ContinualConfig(Strict):
     backend: Literal["auto", "torch", "numba"] = Field(
         default="auto", description="backend of the forward-forward networks"
     )
-    negatives: str = Field(
+    negatives: PartName = Field(
         default="all", description="labels an example is shown with: all, uniform, hard, your own"
     )
     stream: str = Field(
@@ -74,7 +84,10 @@ class ContinualConfig(Strict):
         default=None, ge=1, description="experiences from one evaluation to the next"
     )
     reset_optimizer: bool = Field(
-        default=False, description="whether Adam starts anew with each experience"
+        default=False, description="whether the optimiser starts anew with each experience"
+    )
+    optimizer: PartName = Field(
+        default=ADAM, description="adam, or a class such as torch.optim:SGD(momentum=0.9)"
     )
     branch: str | None = Field(
         default=None, description="the run it goes on from: its hash, @, experiences done"
@@ -83,7 +96,7 @@ class ContinualConfig(Strict):
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
     later: ClassVar[tuple[str, ...]] = (
         *("lr_schedule", "stream", "holdout", "standardise", "evaluate_every"),
-        *("branch", "negatives", "reset_optimizer"),
+        *("branch", "negatives", "reset_optimizer", "optimizer"),
     )
 
     @model_validator(mode="before")
@@ -106,7 +119,7 @@ class ContinualConfig(Strict):
         algorithm = str(values.get("algorithm", "sffa"))
         if algorithm in PRESETS or is_reference(algorithm):
             network = completed(algorithm, values.get("network", {}), "stream")
-            values = {**values, "network": network}
+            values = {**values, "network": named_parts(network)}
         return values
 
     @model_validator(mode="after")
@@ -114,6 +127,8 @@ class ContinualConfig(Strict):
         check(self.algorithm, self.hidden, self.seed, self.network)
         own = is_reference(self.algorithm)
         scheme_of(self.negatives)
+        schedule_of(self.lr_schedule)
+        source_of(self.optimizer)
         if self.negatives != "all" and not own and not is_network(self.algorithm):
             raise ValueError(f"{self.algorithm} has no negatives: leave negatives='all'")
         stream = find_stream(self.stream)

@@ -30,11 +30,13 @@ from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make
 from sffa.core.batch import Array
 from sffa.core.callbacks import StopTraining, notify
 from sffa.core.learner import KINDS, kind_of
+from sffa.core.optimizer import source_of
 from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
 from sffa.errors import ConfigurationError, DataError, SFFAError, SFFAWarning, warn_renamed
 from sffa.extension import code_of, is_reference, note_source, reference_to
+from sffa.extension import name_of as name_of_part
 from sffa.memory import peak_mb, restart_peak
 from sffa.standardise import RunningScale, scale_of
 
@@ -151,6 +153,7 @@ class ContinualRun:
                 negatives=config.negatives,
                 seed=config.seed,
                 lr_schedule=config.lr_schedule,
+                optimizer=config.optimizer,
             )
         self.strategy.attach(self.learner)
         self._digests = digests(self.strategy, self.learner)
@@ -187,12 +190,15 @@ class ContinualRun:
                 f"'{self.config.method}' has no gradient to work on; use method 'naive'"
             )
         files = self.checkpoint, self.keep
-        if any(files) and kind_of(type(learner)) is None:
+        if not any(files):
+            return
+        if kind_of(type(learner)) is None:
             raise ConfigurationError(
                 f"a checkpoint holds networks that come back as they are, not a "
                 f"{type(learner).__name__}: define it in a module, with a config and restore, or "
                 "run it without"
             )
+        learner.header()  # refuses parts that no file can name
 
     def _standardise(self, learner: Learner) -> None:
         """Set mean and deviation before anything is learned, unless the learner has its own."""
@@ -266,7 +272,7 @@ class ContinualRun:
             self.learner.standardise(*self.scale.values())
         self.strategy.grow(self.trainer.add_classes(experience.labels, experience.task))
         if self.config.reset_optimizer:
-            self.trainer.optimizer.state.clear()
+            self.trainer.reset_optimizer()
         if self.stream.boundaries:
             self.strategy.before_experience(self.learner, experience)
         self.state.entered = True
@@ -390,6 +396,8 @@ class ContinualRun:
         found = self.identity, self.strategy, self.result, self.stream
         self._take_over(*checkpoint_file.branch(path, *found))
         self.trainer.lr, self.trainer.lr_schedule = self.config.lr, self.config.lr_schedule
+        if name_of_part(source_of(self.config.optimizer)) != self.trainer.optimizer_name:
+            self.trainer.reset_optimizer(self.config.optimizer)
 
     def _take_over(self, trainer: Trainer, state: RunState, own: dict[str, Tensor]) -> None:
         """Go on with what a checkpoint held."""

@@ -113,6 +113,11 @@ def part_name(given: Any) -> Any:
     return given if isinstance(given, str | float | int | list | dict | None) else name_of(given)
 
 
+def named_parts(network: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a network with the names of parts that are classes or objects."""
+    return {n: part_name(given) if n in PARTS else given for n, given in network.items()}
+
+
 PartName = Annotated[str, Field(max_length=500), BeforeValidator(part_name)]
 
 

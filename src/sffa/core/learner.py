@@ -23,7 +23,7 @@ from sffa.extension import at_hand, is_reference, reference_to
 BLOCK = 512  # examples scored at once: larger ones are no faster, and FFA keeps every latent
 KINDS: dict[str, type[Learner]] = {}  # what a model file calls each class that it can hold
 _OLD_HOOKS = {"_make_room": "grow", "_targets": "targets", "contrasts": "training_labels"}
-_OTHERS = ("adam", "extra")  # tensors of a file that are not the learner's
+_OTHERS = ("adam", "optimizer", "extra")  # tensors of a file that are not the learner's
 
 
 class Learner(nn.Module, ABC):

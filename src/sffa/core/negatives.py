@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal, TypeGuard
+from typing import Literal
 
 import numpy as np
 import torch
@@ -11,8 +11,7 @@ from torch import Tensor
 
 from sffa.core.batch import Task
 from sffa.core.learner import Learner
-from sffa.errors import ConfigurationError, nearest
-from sffa.extension import import_class, is_reference, reference_to
+from sffa.extension import part_of
 
 Negatives = Literal["all", "uniform", "hard"]
 KINDS: tuple[Negatives, ...] = ("all", "uniform", "hard")
@@ -21,8 +20,8 @@ KINDS: tuple[Negatives, ...] = ("all", "uniform", "hard")
 class NegativeScheme(ABC):
     """Which labels each example is contrasted with, drawn anew in every step.
 
-    A class or an instance is given as ``Trainer(negatives=…)``, its name, ``module:Class``, as
-    ``negatives`` of a run. What it draws must come from ``rng``, and it keeps nothing between
+    A class, an object or its name, ``module:Class``, is given as ``negatives`` of a `Trainer` or a
+    run. What it draws must come from ``rng``, and it keeps nothing between
     steps: then a stopped run goes on to the same bits.
     """
 
@@ -34,30 +33,8 @@ class NegativeScheme(ABC):
 
 
 def scheme_of(given: object) -> Negatives | NegativeScheme:
-    """Return a kind by name, or the scheme that a class, an instance or ``module:Class`` is."""
-    if isinstance(given, NegativeScheme):
-        return given
-    kind = import_class(given, NegativeScheme) if is_own(given) else given  # type: ignore[type-abstract]
-    if isinstance(kind, type) and issubclass(kind, NegativeScheme):
-        return kind()
-    if given not in KINDS:
-        hint = nearest(str(given), list(KINDS))
-        raise ConfigurationError(
-            f"unknown negatives '{given}'{hint}; known: {', '.join(KINDS)}; your own: module:Class"
-        )
-    return given
-
-
-def is_own(given: object) -> TypeGuard[str]:
-    """Whether a value names a scheme of the user's own."""
-    return isinstance(given, str) and is_reference(given)
-
-
-def name_of(scheme: Negatives | NegativeScheme) -> str:
-    """Return what files and records call a scheme."""
-    if isinstance(scheme, str):
-        return scheme
-    return reference_to(type(scheme))
+    """Return a kind by name, or the scheme that a class, an object or ``module:Class`` is."""
+    return part_of(given, "negatives", NegativeScheme, KINDS)  # type: ignore[return-value]
 
 
 def draw(

@@ -11,10 +11,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 from sffa.core import negatives as negative_labels
+from sffa.core import optimizer as optimizers
 from sffa.core import storage
-from sffa.core.adam import Adam
 from sffa.core.batch import (
     Array,
     Batch,
@@ -31,7 +32,7 @@ from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
 from sffa.core.hooks import NO_HOOKS, Step, StepHooks
 from sffa.core.learner import Learner, restored
-from sffa.core.lr_schedule import LR_SCHEDULES, LRSchedule, lr_factor
+from sffa.core.lr_schedule import LRSchedule, lr_factor, schedule_of
 from sffa.core.negatives import Negatives, NegativeScheme, scheme_of
 from sffa.core.seeds import generator
 from sffa.core.training_state import TrainingState, moments_of
@@ -43,6 +44,7 @@ from sffa.errors import (
     nearest,
     warn_renamed,
 )
+from sffa.extension import kept_name, name_of
 from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
@@ -64,14 +66,14 @@ class Examples(Protocol):
 
 
 class Trainer:
-    """Adam over a learner, one batch or many epochs at a time.
+    """An optimiser, Adam by default, over a learner, one batch or many epochs at a time.
 
     Parameters
     ----------
     learner
         What to train: a `Network`, a `Backprop`, or any other `Learner`.
     lr
-        Adam's step size.
+        The step size.
     negatives
         ``"all"`` labels, or a pair with a ``"uniform"`` or ``"hard"`` wrong label; or a
         `NegativeScheme` of your own.
@@ -85,7 +87,14 @@ class Trainer:
         none: one for all pixels where they are bytes, else one for each feature.
     lr_schedule
         ``"constant"``, or ``"cosine"``: from ``lr`` down to nothing over the epochs of a `fit` (of
-        each layer, if greedy), or over those of each experience of a stream.
+        each layer, if greedy), or over those of each experience of a stream. Your own is a callable
+        from the share of the steps done, 0 to 1, to a factor of ``lr``.
+    optimizer
+        ``"adam"``, or a class of torch's or your own, a ``functools.partial`` of one, a function
+        ``(parameters, lr)``, or an optimiser of the learner's parameters, whose step size counts.
+
+    Parts of your own (``negatives``, ``lr_schedule``, ``optimizer``) may also be named, as
+    ``module:Class`` or ``module:Class(name=value)``.
 
     Examples
     --------
@@ -96,6 +105,8 @@ class Trainer:
     """
 
     _checked: tuple[int, ...] | None = None
+    _source: optimizers.Source = optimizers.ADAM  # of the class too: earlier pickles have none
+    _schedule: LRSchedule = "constant"
 
     def __init__(
         self,
@@ -106,15 +117,17 @@ class Trainer:
         seed: int = 0,
         *,
         standardise: bool = True,
-        lr_schedule: LRSchedule = "constant",
+        lr_schedule: LRSchedule | type = "constant",
+        optimizer: Optimizer | type[Optimizer] | Callable[..., Optimizer] | str = "adam",
     ) -> None:
-        _check_choice("lr_schedule", lr_schedule, LR_SCHEDULES)
         _check_choice("schedule", schedule, SCHEDULES)
         if not learner.contrastive and (negatives != "all" or schedule != "online"):
             raise ConfigurationError(
                 "back-propagation has no negatives and no greedy schedule: "
                 "leave negatives='all' and schedule='online'"
             )
+        if isinstance(optimizer, Optimizer):
+            lr = float(optimizer.param_groups[0].get("lr", lr))
         if not 0 < lr < math.inf:
             raise ConfigurationError(f"lr must be positive, got {lr}")
         if seed < 0:
@@ -125,23 +138,53 @@ class Trainer:
         self.schedule = schedule
         self.seed = seed
         self.standardise = standardise
-        self.lr_schedule: LRSchedule = lr_schedule
+        self._schedule = schedule_of(lr_schedule)
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
         self.rng = generator(seed, "training")
-        self.optimizer = Adam(list(learner.parameters()), lr)  # none, if learning in closed form
+        self._source = optimizers.source_of(optimizer)
+        self.optimizer = self._new_optimizer()
+        if isinstance(optimizer, Optimizer):
+            optimizers.check_same(optimizer, self.optimizer)
+            self.optimizer = optimizer
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what is pickled, also by earlier versions, which kept the name of the negatives."""
+        """Take what is pickled, also by earlier versions, which kept names of some parts."""
         old = dict(state)
         if "negatives" in old:
             old["scheme"] = scheme_of(old.pop("negatives"))
+        if "lr_schedule" in old:
+            old["_schedule"] = old.pop("lr_schedule")
         self.__dict__.update(old)
+
+    def _new_optimizer(self) -> Optimizer:
+        """Make the optimiser of all parameters: none of them, if learning in closed form."""
+        return optimizers.make_optimizer(self._source, self.learner.parameters(), self.lr)
+
+    def reset_optimizer(self, optimizer: Any = None) -> None:
+        """Let the optimiser start anew, or another one take its place."""
+        if optimizer is not None:
+            self._source = optimizers.source_of(optimizer)
+        self.optimizer = self._new_optimizer()
+
+    @property
+    def optimizer_name(self) -> str:
+        """The name of the optimiser: ``adam``, or that of its class with its settings."""
+        return name_of(self._source)
+
+    @property
+    def lr_schedule(self) -> str:
+        """The name of the schedule of the step size."""
+        return name_of(self._schedule)
+
+    @lr_schedule.setter
+    def lr_schedule(self, given: Any) -> None:
+        self._schedule = schedule_of(given)
 
     @property
     def negatives(self) -> str:
         """The name of the scheme of negatives."""
-        return negative_labels.name_of(self.scheme)
+        return name_of(self.scheme)
 
     def __repr__(self) -> str:
         scaled = "" if self.learner.standardised else f", standardise={self.standardise}"
@@ -352,7 +395,7 @@ class Trainer:
     def _set_lr(self, progress: float) -> None:
         """Set the step size for a share of the epochs done."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self.lr * lr_factor(self.lr_schedule, progress)
+            group["lr"] = self.lr * lr_factor(self._schedule, progress)
 
     def _finished(self, loss: float, started: float, watch: Watched) -> Epoch:
         """Return what an epoch came to; refuse a loss that is not finite."""
@@ -425,16 +468,24 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """Return everything but tensors that training needs to go on; JSON-ready."""
+        own: dict[str, Any] = {}
+        if self._source != optimizers.ADAM:
+            own = {"optimizer": kept_name("optimizer", self._source)}
+            own["optimizer_numbers"] = optimizers.numbers_of(self.optimizer, self._names())
         return {
+            **own,
             "lr": self.lr,
-            "lr_schedule": self.lr_schedule,
-            "negatives": self.negatives,
+            "lr_schedule": kept_name("lr_schedule", self._schedule),
+            "negatives": kept_name("negatives", self.scheme),
             "schedule": self.schedule,
             "seed": self.seed,
             "layer": self.layer,
             "epochs_done": self.epochs_done,
             "rng": self.rng.bit_generator.state,
         }
+
+    def _names(self) -> dict[int, str]:
+        return {id(parameter): name for name, parameter in self.learner.named_parameters()}
 
     def save(
         self,
@@ -447,10 +498,7 @@ class Trainer:
         ``notes`` are JSON-ready; ``extra`` are tensors by name; `Trainer.load_run` returns both.
         """
         tensors = dict(self.learner.state_dict())
-        names = {id(parameter): name for name, parameter in self.learner.named_parameters()}
-        for parameter, state in self.optimizer.state.items():
-            for key, value in state.items():
-                tensors[f"adam.{key}.{names[id(parameter)]}"] = value
+        tensors |= optimizers.tensors_of(self.optimizer, self._names())
         tensors |= {f"extra.{name}": value for name, value in (extra or {}).items()}
         storage.write(path, {**self.learner.header(notes), "trainer": self.state()}, tensors)
 
@@ -483,10 +531,16 @@ class Trainer:
     ) -> Trainer:
         checked = TrainingState.checked(state, learner.depth)
         given = checked.lr, checked.negatives, checked.schedule, checked.seed
-        trainer = cls(learner, *given, lr_schedule=checked.lr_schedule)
+        parts = {"lr_schedule": checked.lr_schedule, "optimizer": checked.optimizer}
+        trainer = cls(learner, *given, **parts)  # type: ignore[arg-type]
         trainer.layer, trainer.epochs_done = checked.layer, checked.epochs_done
         trainer.rng.bit_generator.state = checked.rng.model_dump()
-        for name, parameter in learner.named_parameters():
+        known = dict(learner.named_parameters())
+        if checked.optimizer != optimizers.ADAM:
+            numbers = checked.optimizer_numbers.model_dump()
+            optimizers.restore(trainer.optimizer, trainer._source, known, tensors, numbers)
+            return trainer
+        for name, parameter in known.items():
             moments = moments_of(name, parameter, tensors)
             if moments:
                 trainer.optimizer.state[parameter] = moments

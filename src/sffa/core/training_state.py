@@ -8,11 +8,11 @@ import torch
 from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor, nn
 
-from sffa.core.lr_schedule import LRSchedule
 from sffa.errors import ModelFileError
-from sffa.extension import at_hand, is_reference
+from sffa.extension import LONGEST_NAME, check_at_hand
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+_Name = Annotated[str, Field(max_length=LONGEST_NAME, strict=True)]
 _Word = Annotated[int, Field(ge=0, lt=2**128, strict=True)]
 
 
@@ -30,17 +30,26 @@ class _Draws(BaseModel):
     uinteger: Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
+class _Numbers(BaseModel):
+    """What an optimiser keeps beside tensors: of each parameter, and in its groups."""
+
+    state: dict[str, dict[str, Any]] = {}
+    groups: list[dict[str, Any]] = []
+
+
 class TrainingState(BaseModel):
     """Everything but tensors that training needs to go on."""
 
     lr: Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
-    negatives: Annotated[str, Field(max_length=200, strict=True)]
+    negatives: _Name
     schedule: Literal["online", "greedy"]
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)]
     layer: Annotated[int, Field(ge=0, lt=2**31, strict=True)] | None
     epochs_done: Annotated[int, Field(ge=0, lt=2**53, strict=True)]
     rng: _Draws
-    lr_schedule: LRSchedule = "constant"
+    lr_schedule: _Name = "constant"
+    optimizer: _Name = "adam"
+    optimizer_numbers: _Numbers = _Numbers()
 
     @classmethod
     def checked(cls, given: dict[str, Any], depth: int) -> Self:
@@ -49,10 +58,8 @@ class TrainingState(BaseModel):
             state = cls(**given)
         except (ValidationError, TypeError) as error:
             raise ModelFileError(said(error)) from None
-        if is_reference(state.negatives) and at_hand(state.negatives) is None:
-            raise ModelFileError(
-                f"it needs the negatives '{state.negatives[:80]}': import their module first"
-            )
+        for part in ("negatives", "lr_schedule", "optimizer"):
+            check_at_hand(part, getattr(state, part))
         if state.layer is not None and state.layer >= depth:
             raise ModelFileError(f"layer {state.layer} of {depth} is to be trained")
         return state

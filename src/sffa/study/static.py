@@ -16,8 +16,10 @@ import torch
 from pydantic import Field, model_validator
 
 from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make, multiply_adds
-from sffa.core.config import Seed, Strict, Widths
-from sffa.core.lr_schedule import LRSchedule
+from sffa.core.config import PartName, Seed, Strict, Widths, named_parts
+from sffa.core.lr_schedule import schedule_of
+from sffa.core.negatives import scheme_of
+from sffa.core.optimizer import ADAM, source_of
 from sffa.core.presets import check, completed, is_network
 from sffa.core.trainer import LARGEST_BATCH
 from sffa.data import Dataset, load
@@ -39,18 +41,24 @@ class StaticConfig(Strict):
     epochs: int = Field(default=100, ge=1, lt=2**31, description="for each layer, if greedy")
     batch_size: int = Field(default=512, ge=1, le=LARGEST_BATCH)
     lr: float = Field(default=1e-4, gt=0)
-    negatives: Literal["uniform", "hard", "all", "none"] = Field(
-        default="uniform", description="none for back-propagation, and only for it"
+    negatives: PartName = Field(
+        default="uniform",
+        description="uniform, hard, all or your own; none for back-propagation, and only for it",
     )
     schedule: Literal["online", "greedy"] = "online"
-    lr_schedule: LRSchedule = Field(default="constant", description="constant, or cosine to 0")
+    lr_schedule: PartName = Field(
+        default="constant", description="constant, cosine to 0, or your own"
+    )
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(default_factory=dict, description="fields of NetworkConfig")
     holdout: int = Field(default=5000, ge=0, description="training examples kept to choose by")
     backend: Literal["auto", "torch", "numba"] = "auto"
+    optimizer: PartName = Field(
+        default=ADAM, description="adam, or a class such as torch.optim:SGD(momentum=0.9)"
+    )
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
-    later: ClassVar[tuple[str, ...]] = ("lr_schedule",)
+    later: ClassVar[tuple[str, ...]] = ("lr_schedule", "optimizer")
 
     @model_validator(mode="before")
     @classmethod
@@ -61,12 +69,17 @@ class StaticConfig(Strict):
         if algorithm in PRESETS or is_reference(algorithm):
             if not is_network(algorithm) and not is_reference(algorithm):
                 values = {"negatives": "none", **values}
-            values = {**values, "network": completed(algorithm, values.get("network", {}))}
+            network = completed(algorithm, values.get("network", {}))
+            values = {**values, "network": named_parts(network)}
         return values
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check(self.algorithm, self.hidden, self.seed, self.network)
+        schedule_of(self.lr_schedule)
+        source_of(self.optimizer)
+        if self.negatives != "none":
+            scheme_of(self.negatives)
         if not is_reference(self.algorithm) and is_network(self.algorithm) == (
             self.negatives == "none"
         ):
@@ -175,7 +188,8 @@ def make_trainer(
     learner.standardise(data.mean, data.std)
     negatives = config.negatives if network and config.negatives != "none" else "all"
     given = config.lr, negatives, config.schedule, config.seed
-    return Trainer(learner.to(device), *given, lr_schedule=config.lr_schedule)
+    parts = {"lr_schedule": config.lr_schedule, "optimizer": config.optimizer}
+    return Trainer(learner.to(device), *given, **parts)  # type: ignore[arg-type]
 
 
 def static_metrics(epochs: Sequence[Epoch]) -> dict[str, float]:

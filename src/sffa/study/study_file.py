@@ -101,7 +101,7 @@ def _split(text: str) -> list[str]:
     """Split at the commas that are outside of brackets."""
     parts, depth = [""], 0
     for letter in text:
-        depth += (letter in "[{") - (letter in "]}")
+        depth += (letter in "[{(") - (letter in "]})")
         if letter == "," and depth == 0:
             parts.append("")
         else:
