@@ -17,7 +17,8 @@ import torch
 from sffa.files import replacing
 
 FOLDER = Path(__file__).parents[1] / "examples"
-NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "common")
+OTHERS = ("common", "optuna_search")  # what the ideas share; a search of its own
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in OTHERS)
 
 
 def measure(seeds: range) -> list[dict[str, object]]:

@@ -1,25 +1,22 @@
 """Another label code: rows of a Hadamard matrix, of which any two differ in half their bits."""
 
-import torch
-from common import SMALL, accuracy, show
+from common import accuracy, show
 from scipy.linalg import hadamard
 
-from sffa import Network
+from sffa.core import LabelCode
 
 
-class HadamardNetwork(Network):
-    def grow(self, classes, task):
-        growths = super().grow(classes, task)
-        size = self.config.code_size
-        rows = torch.from_numpy(hadamard(size)[1:] > 0).float()
-        self.codes = rows[torch.tensor(self.classes)].to(self.device)
-        return growths
+class Hadamard(LabelCode):
+    """Row label + 1 of the matrix, as zeros and ones; the first row would be the same bit."""
+
+    def code(self, label, taken, size, seed):
+        return hadamard(size)[label + 1] > 0
 
 
 def main(seed):
-    made = {"random bits": Network, "Hadamard": HadamardNetwork}
-    common = {"hidden": SMALL["hidden"], "seed": seed, "code_size": 64, "code_density": 0.2}
-    return {n: accuracy(seed, learner=k(64, **common), method="replay") for n, k in made.items()}
+    codes = {"random bits": {}, "Hadamard": {"codes": Hadamard}}
+    kinds = {n: {"code_size": 64, **k} for n, k in codes.items()}
+    return {n: accuracy(seed, method="replay", network=k) for n, k in kinds.items()}
 
 
 if __name__ == "__main__":

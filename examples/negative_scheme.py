@@ -19,8 +19,7 @@ class Alike(NegativeScheme):
 
 
 def main(seed):
-    alike = f"{Alike.__module__}:{Alike.__qualname__}"
-    kinds = {"all labels": "all", "one at random": "uniform", "one with a like code": alike}
+    kinds = {"all labels": "all", "one at random": "uniform", "one with a like code": Alike}
     return {n: accuracy(seed, method="replay", negatives=k) for n, k in kinds.items()}
 
 

@@ -1,34 +1,30 @@
 """Another loss (SymBa, Lee & Song 2023): the right label's goodness above each wrong one's."""
 
 import torch
-from common import SMALL, accuracy, show
+from common import accuracy, show
 from torch.nn import functional as F
 
-from sffa import Network
-from sffa.core.objective import LayerLoss
+from sffa.core import Objective
 
 
-class SymbaNetwork(Network):
+class Symba(Objective):
     """Each layer: mean over wrong labels of softplus(−alpha · (right − wrong)), in log-odds."""
 
-    alpha = 1.0
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = alpha
 
-    def layer_losses(self, responses, target, valid, layer=None, *rest):
-        losses = []
-        trained = self.stack if layer is None else [self.stack[layer]]
-        for current, response in zip(trained, responses, strict=True):
-            good = current.goodness.log_odds(response.energies)
-            right = torch.where(target, good, 0.0).sum(dim=1, keepdim=True)
-            apart = F.softplus(-self.alpha * (right - good))
-            loss = apart[valid & ~target].mean()
-            losses.append(LayerLoss(loss, loss, response.activity.mean()))
-        return losses
+    def losses(self, goodness, energies, target, valid):
+        good = goodness.log_odds(energies)
+        right = torch.where(target, good, 0.0).sum(dim=1, keepdim=True)
+        wrong = (valid & ~target).float()
+        apart = F.softplus(-self.alpha * (right - good)) * wrong
+        return apart.sum(dim=1) / wrong.sum(dim=1).clamp(min=1)
 
 
 def main(seed):
-    made = {"cross-entropy of each label": Network, "SymBa": SymbaNetwork}
-    common = {"hidden": SMALL["hidden"], "seed": seed, "code_density": 0.2}
-    return {n: accuracy(seed, learner=k(64, **common), method="replay") for n, k in made.items()}
+    symba = {"objective": Symba(alpha=1.0), "activity": "none"}
+    kinds = {"cross-entropy of each label": {}, "SymBa": symba}
+    return {n: accuracy(seed, method="replay", network=k) for n, k in kinds.items()}
 
 
 if __name__ == "__main__":

@@ -352,6 +352,9 @@ def _restored(
     if header["kind"] != "network":
         raise ModelFileError(f"it holds a '{str(header['kind'])[:40]}', not SFFA or FFA")
     training = header.get("trainer") or {}
+    for part, usual in (("optimizer", "adam"), ("lr_schedule", "constant")):
+        if ":" in str(name := training.get(part, usual)):
+            raise ModelFileError(f"it learns with the {part} '{str(name)[:80]}', which is not here")
     config = configuration.make((), **header["config"])
     network = Network(
         **{**dataclasses.asdict(config), "hidden": config.hidden},
