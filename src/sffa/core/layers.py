@@ -26,7 +26,6 @@ from sffa.kernels import (
     dense_answer,
     dense_gradients,
     norm_factor,
-    team,
 )
 from sffa.kernels.winners import TINY
 
@@ -107,7 +106,7 @@ class Layer(nn.Module, ABC):
         to_latent: Tensor | None,
     ) -> None:
         """Set every parameter's ``grad`` from what `gradients` returned."""
-        self.image.grad = team.product(x.t(), to_shared, out=room(self.image))
+        self.image.grad = torch.mm(x.t(), to_shared, out=room(self.image))
         self.code.grad = torch.mm(codes.t(), to_label, out=room(self.code))
         self.bias.grad = torch.sum(to_label, dim=0, out=room(self.bias))
         if self.latent is not None:
@@ -115,7 +114,7 @@ class Layer(nn.Module, ABC):
 
     def _drive(self, x: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the images' part of the drive, a bare product, and the labels', with the bias."""
-        shared = x @ self.image if torch.is_grad_enabled() else team.product(x, self.image)
+        shared = x @ self.image
         return shared, torch.addmm(self.bias, codes, self.code)
 
     def _activity(self, total: Tensor, energies: Energies) -> Tensor:

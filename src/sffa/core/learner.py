@@ -85,8 +85,8 @@ class Learner(nn.Module, ABC):
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
-    def threads(self) -> AbstractContextManager[None]:
-        """Return what a step, and a prediction, is made in; here torch's own threads."""
+    def threads(self, batch: int) -> AbstractContextManager[None]:
+        """Return what a step, or a prediction, is made in; here torch's own threads."""
         return nullcontext()
 
     @abstractmethod
@@ -303,7 +303,7 @@ class Learner(nn.Module, ABC):
         rows = x if isinstance(x, Tensor) else tensor_of(x, torch.device("cpu"))
         if not rows.ndim:
             raise DataError(f"expected examples of {self.inputs} features, got a single number")
-        with self.threads():
+        with self.threads(min(len(rows), BLOCK)):
             blocks = [
                 self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
                 for start in range(0, max(len(rows), 1), BLOCK)

@@ -26,6 +26,8 @@ from sffa.errors import ConfigurationError, DataError, ModelFileError
 from sffa.extension import check_at_hand, kept_name
 from sffa.kernels import Kernel, team
 
+SMALL = 20_000_000  # multiply-adds below which a step is faster on one thread
+
 
 class Network(Learner, kind="network"):
     """FFA or SFFA, for classes given now or met later.
@@ -193,21 +195,31 @@ class Network(Learner, kind="network"):
         if options or not self._known_in_closed_form():
             options |= {"weight": weight, "candidates": candidates, "layer": layer}
             return super().backward(x, y, task, **options)
-        with torch.no_grad(), self.threads():
+        with torch.no_grad(), self.threads(len(y)):
             column, x = self.columns(y), self.prepare(x)
             if candidates is None:
                 candidates = self.training_labels(column, task)
             else:
                 self._check(candidates, len(x))
-            aims = Aims(self.targets(column, candidates), candidates >= 0, weight)
             if layer is not None:
                 self.zero_grad(set_to_none=True)
-            return self._set_gradients(x, candidates.int(), layer, aims)
+            return self._set_gradients(x, column, candidates, layer, weight)
 
     def _set_gradients(
-        self, x: Tensor, candidates: Tensor, layer: int | None, aims: Aims
+        self,
+        x: Tensor,
+        column: Tensor,
+        candidates: Tensor,
+        layer: int | None,
+        weight: Tensor | None,
     ) -> Tensor:
         """Set the gradients of the layers, or of one, and return the sum of their losses."""
+        if self._in_loops():
+            loss = self._set_gradients_in_loops(x, column, candidates, layer, weight)
+            if loss is not None:
+                return loss
+        aims = Aims(self.targets(column, candidates), candidates >= 0, weight)
+        candidates = candidates.int()
         total = torch.zeros((), device=self.device)
         kernel, labels = self._backend(), len(self.codes)
         for current, below, response in self._responses(x, candidates, layer):
@@ -217,6 +229,31 @@ class Network(Learner, kind="network"):
             current.set_gradients(x, self.codes, *parts)
             total += loss.total
         return total
+
+    def _set_gradients_in_loops(
+        self,
+        x: Tensor,
+        column: Tensor,
+        candidates: Tensor,
+        layer: int | None,
+        weight: Tensor | None,
+    ) -> Tensor | None:
+        """Do as `_set_gradients`; None if a label is not among its candidates."""
+        from sffa.core.compiled_step import step_for
+
+        layers = self.stack if layer is None else self.stack[: layer + 1]
+        step = step_for(self, layers, len(self.codes), candidates)
+        step.forward(layers, x, self.codes, candidates)
+        aims = step.aims(column, weight)
+        if aims is None:
+            return None
+        trained = range(len(layers)) if layer is None else [layer]
+        given = x, self.codes, aims
+        return torch.tensor(sum(step.backward(self.config, layers[i], i, *given) for i in trained))
+
+    def _in_loops(self) -> bool:
+        """Whether the layers are of SFFA and run in compiled loops."""
+        return self.config.algorithm == "sffa" and self.compiled
 
     def _known_in_closed_form(self) -> bool:
         """Whether the loss is the sum of the layers' own, as `layer_slopes` differentiates them."""
@@ -228,9 +265,15 @@ class Network(Learner, kind="network"):
             and all(type(layer.goodness) in KNOWN_SLOPES for layer in self.stack)
         )
 
-    def threads(self) -> AbstractContextManager[None]:
-        """See `Learner.threads`: large products and loops use threads of their own."""
-        return team.one_thread() if self.compiled else nullcontext()
+    def threads(self, batch: int) -> AbstractContextManager[None]:
+        """See `Learner.threads`: small work wakes no other thread; FFA's has threads of its own."""
+        config = self.config
+        if not self.compiled:
+            return nullcontext()
+        if config.algorithm == "ffa":
+            return team.one_thread()
+        each = config.inputs + 2 * config.k * len(self.classes)
+        return team.one_thread() if batch * sum(config.hidden) * each < SMALL else nullcontext()
 
     def loss_of(
         self,
@@ -280,9 +323,22 @@ class Network(Learner, kind="network"):
         self, x: Tensor | Array, task: Task, value: Callable[[Layer, Energies], Tensor]
     ) -> Tensor:
         candidates = self.candidates(len(x), task)
-        responses = zip(self.stack, self.scan(x, candidates), strict=True)
-        values = torch.stack([value(layer, response.energies) for layer, response in responses])
+        each = zip(self.stack, self._energies(x, candidates), strict=True)
+        values = torch.stack([value(layer, energies) for layer, energies in each])
         return values if task is None else values.masked_fill(candidates < 0, -torch.inf)
+
+    def _energies(self, x: Tensor | Array, candidates: Tensor) -> Iterable[Energies]:
+        """Return every layer's energies, which can be differentiated where gradients are taken."""
+        own = type(self).scan is not Network.scan
+        if torch.is_grad_enabled() or own or not self._in_loops():
+            return (response.energies for response in self.scan(x, candidates))
+        from sffa.core.compiled_step import step_for
+
+        x = self.prepare(x)
+        self._check(candidates, len(x))
+        step = step_for(self, self.stack, len(self.codes), candidates)
+        step.forward(self.stack, x, self.codes, candidates)
+        return [made.energy.unbind(dim=-1) for made in step.passes]
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""

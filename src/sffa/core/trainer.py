@@ -207,9 +207,13 @@ class Trainer:
 
         ``weight`` (batch,) is what each example counts; those of `StepHooks.extra_batch` count one.
         """
+        batch = Batch(*self._batch(x, y), task)
+        with self.learner.threads(len(batch.y)):
+            return self._step(batch, weight, hooks, clock)
+
+    def _step(self, new: Batch, weight: Tensor | None, hooks: StepHooks, clock: Clock) -> Tensor:
         self._check_growth()
-        batch = new = Batch(*self._batch(x, y), task)
-        extra = hooks.extra_batch(clock)
+        batch, extra = new, hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
             if weight is not None:
@@ -217,15 +221,14 @@ class Trainer:
         check_finite(batch.x, " of the batch")
         if self.learner.closed_form:
             return self._observe(batch, clock)
-        with self.learner.threads():
-            if hooks.has_extra_loss:
-                loss = self._backward_with_term(batch, weight, hooks, clock)
-            else:
-                loss = self.learner.backward(*batch, **self._options(batch, weight))
-            hooks.add_penalty_gradients(self.learner)
-            hooks.after_backward(self.learner, clock)
-            self.optimizer.step()
-            hooks.after_step(self.learner)
+        if hooks.has_extra_loss:
+            loss = self._backward_with_term(batch, weight, hooks, clock)
+        else:
+            loss = self.learner.backward(*batch, **self._options(batch, weight))
+        hooks.add_penalty_gradients(self.learner)
+        hooks.after_backward(self.learner, clock)
+        self.optimizer.step()
+        hooks.after_step(self.learner)
         hooks.after_batch(self.learner, Step(new, extra, loss, self.optimizer, clock))
         return loss
 

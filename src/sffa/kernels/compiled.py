@@ -1,10 +1,9 @@
 """Compiled loops: choose winners, gather weights, scatter gradients; pull weights back.
 
-A loop goes through the rows from ``first`` to ``last`` and lets go of Python's lock, so that
-`sffa.kernels.team` can run parts of it side by side; each part writes rows of its own and sums in a
-fixed order. numba's own parallel loops would take ten times as long to compile and a second to
-load. Indices are unsigned: a signed index makes numba test each one for Python's counting from the
-end.
+A loop goes through the rows from ``first`` to ``last``, so that `sffa.kernels.openmp` can run parts
+of it side by side; each part writes rows of its own and sums in a fixed order. numba's own parallel
+loops would take ten times as long to compile and a second to load. Indices are unsigned: a signed
+index makes numba test each one for Python's counting from the end.
 """
 
 from __future__ import annotations
@@ -24,20 +23,24 @@ TINY = 1e-12
 UNIT, LITERAL, RMS = 0, 1, 2
 
 
-def _loop(**options: Any) -> Callable[[Any], Any]:
+def loop(**options: Any) -> Callable[[Any], Any]:
+    """Compile a function for the loops here and elsewhere."""
+    return cached(njit, nogil=True, **options)
+
+
+def cached(compiler: Callable[..., Any], *given: Any, **options: Any) -> Callable[[Any], Any]:
     """Compile a function and keep the code on disk; where no folder takes it, in memory only."""
-    options["nogil"] = True
 
     def decorate(function: Any) -> Any:
         try:
-            return njit(cache=True, **options)(function)
+            return compiler(*given, cache=True, **options)(function)
         except RuntimeError:  # numba found no folder that it can write
-            return njit(**options)(function)
+            return compiler(*given, **options)(function)
 
     return decorate
 
 
-@_loop(fastmath=_MATH)
+@loop(fastmath=_MATH)
 def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
     """Add ``values @ weight[rows]`` to ``drive``, several rows at a time to spare stores."""
     n = drive.size
@@ -61,7 +64,7 @@ def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
         s += 1
 
 
-@_loop()
+@loop()
 def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
     """Bisect for a value that k of ``maxima[:blocks]`` reach, or a few more."""
     low = maxima[0]
@@ -83,7 +86,7 @@ def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
     return low
 
 
-@_loop()
+@loop()
 def _least(value, k):  # type: ignore[no-untyped-def]
     """Return the smallest of ``value[:k]`` and its place."""
     least = value[0]
@@ -95,7 +98,7 @@ def _least(value, k):  # type: ignore[no-untyped-def]
     return least, place
 
 
-@_loop()
+@loop()
 def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
     """Bring the k largest of ``count`` values, and their places in ``found``, to the front."""
     least, place = _least(value, k)
@@ -106,33 +109,51 @@ def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
             least, place = _least(value, k)
 
 
-@_loop()
+@loop()
 def _scratch(width, blocks):  # type: ignore[no-untyped-def]
     """Return the working memory of `_select` for halves of ``width // 2`` drives."""
     places, values = np.empty(width // 2 + 1, _U), np.empty(width // 2 + 1, _F)
-    return np.empty(blocks, _F), np.empty(blocks + 1, _U), places, values
+    return np.empty((2, blocks), _F), np.empty(blocks + 1, _U), places, values
 
 
-@_loop()
+@loop()
+def _block_maxima(drive, blocks, maxima, other):  # type: ignore[no-untyped-def]
+    """Fill ``maxima`` with the largest drive of each block.
+
+    Block b holds the drives b, b+blocks, b+2·blocks, …, so these are element-wise maxima of
+    contiguous runs, of which the last is shorter. They go back and forth between two arrays: into
+    the same one, only what grows would be stored, which is slow.
+    """
+    size = np.uint64(drive.size)
+    rest = size % blocks
+    end = size - rest
+    for b in range(rest):
+        maxima[b] = drive[b] if drive[b] > drive[end + b] else drive[end + b]
+    for b in range(rest, blocks):
+        maxima[b] = drive[b]
+    start = blocks
+    while start < end:
+        for b in range(blocks):
+            other[b] = drive[start + b] if drive[start + b] > maxima[b] else maxima[b]
+        start += blocks
+        if start >= end:
+            maxima[:] = other
+            break
+        for b in range(blocks):
+            maxima[b] = drive[start + b] if drive[start + b] > other[b] else other[b]
+        start += blocks
+
+
+@loop()
 def _select(drive, k, blocks, scratch):  # type: ignore[no-untyped-def]
     """Put the places and values of the k largest drives first in the last two of ``scratch``.
 
-    Block b holds the drives b, b+blocks, b+2·blocks, …, so block maxima are element-wise maxima of
-    contiguous runs. What k block maxima reach, at least k drives reach: the winners are among the
-    drives that reach that bound, and those are in the few blocks whose maximum does.
+    What k maxima of blocks reach, at least k drives reach: the winners are among the drives that
+    reach that bound, and those are in the few blocks whose maximum does.
     """
-    maxima, hit, found, value = scratch
+    (maxima, other), hit, found, value = scratch
     n = _U(drive.size)
-    for b in range(blocks):
-        maxima[b] = drive[b]
-    start = blocks
-    while start + blocks <= n:
-        for b in range(blocks):
-            maxima[b] = drive[start + b] if drive[start + b] > maxima[b] else maxima[b]
-        start += blocks
-    for b in range(n - start):
-        maxima[b] = drive[start + b] if drive[start + b] > maxima[b] else maxima[b]
-
+    _block_maxima(drive, np.uint64(blocks), maxima, other)
     bound = _lower_bound(maxima, blocks, k)
     hits = _U(0)
     for b in range(_U(blocks)):
@@ -155,54 +176,61 @@ def _select(drive, k, blocks, scratch):  # type: ignore[no-untyped-def]
         _keep_largest(found, value, np.int64(count), k)
 
 
-@_loop()
+@loop()
 def _activate(drive, relu, norm, neurons, active, latent):  # type: ignore[no-untyped-def]
-    """Activate one half's winning drives; write latents and normalised latents, give the energy."""
-    energy = _F(0)
+    """Activate one half's winning drives; write latents and the same normalised.
+
+    Return their energy and their sum.
+    """
+    energy = total = _F(0)
     for s in range(drive.size):
         z = drive[s]
         h = max(z, _F(0)) if relu else _F(1) / (_F(1) + np.exp(-z))
         active[s] = h
         energy += h * h
+        total += h
     safe = max(energy, _F(TINY))
     factor = _F(1) / safe if norm == LITERAL else _F(1) / np.sqrt(safe)
     if norm == RMS:
         factor *= np.sqrt(_F(neurons))
     for s in range(drive.size):
         latent[s] = active[s] * factor
-    return energy
+    return energy, total
 
 
-@_loop()
+@loop()
 def _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c):  # type: ignore[no-untyped-def]
     """Find and activate the k winners of each half of ``drive``; places are in the whole."""
-    place, active, latent, energy = outputs
+    place, active, latent, energy, activity = outputs
     half = drive.size // 2
+    activity[b, c] = _F(0)
     for side in range(2):
         _select(drive[side * half : (side + 1) * half], k, blocks, scratch)
         start, stop = side * k, (side + 1) * k
         for s in range(k):
             place[b, c, start + s] = scratch[2][s] + _U(side * half)
-        energy[b, c, side] = _activate(
+        energy[b, c, side], total = _activate(
             scratch[3][:k], relu, norm, neurons, active[b, c, start:stop], latent[b, c, start:stop]
         )
+        activity[b, c] += total
 
 
-@_loop()
+@loop()
 def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
     """Write the response to no label."""
-    place, active, latent, energy = outputs
+    place, active, latent, energy, activity = outputs
     place[b, c, :] = _U(0)
     active[b, c, :] = _F(0)
     latent[b, c, :] = _F(0)
     energy[b, c, :] = _F(0)
+    activity[b, c] = _F(0)
 
 
-@_loop()
+@loop()
 def scan(  # type: ignore[no-untyped-def]
     first, last, shared, label, below_place, below, weight, candidates, sizes, relu, norm, outputs
 ):
-    """Fill ``outputs``: places, latents and normalised latents (batch, candidates, 2k), energies.
+    """Fill ``outputs``: places, latents, normalised latents (batch, candidates, 2k), energy, sum.
 
     ``below_place`` and ``below`` are places and values of the previous layer's latents, ``sizes``
     are k and the blocks of a half.
@@ -223,7 +251,7 @@ def scan(  # type: ignore[no-untyped-def]
             _respond(drive, k, blocks, scratch, relu, norm, width // 2, outputs, b, c)
 
 
-@_loop()
+@loop()
 def pack(first, last, weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
     """Copy each used label's own block of ``weight`` together: (labels, own rows, own columns)."""
     for y in range(first, last):
@@ -234,7 +262,7 @@ def pack(first, last, weight, rows, columns, used, packed):  # type: ignore[no-u
                     packed[y, i, j] = source[columns[y, j]]
 
 
-@_loop()
+@loop()
 def scan_gated(  # type: ignore[no-untyped-def]
     first,
     last,
@@ -279,7 +307,7 @@ def scan_gated(  # type: ignore[no-untyped-def]
                 place[b, c, s] = own[y, place[b, c, s]]
 
 
-@_loop()
+@loop()
 def differentiate(  # type: ignore[no-untyped-def]
     first, last, candidates, place, active, relu, to_energy, to_activity, to_drive, to_shared
 ):
@@ -304,7 +332,7 @@ def differentiate(  # type: ignore[no-untyped-def]
                 to_shared[b, place[b, c, s]] += g
 
 
-@_loop()
+@loop()
 def _sorted_by(keys, first, last):  # type: ignore[no-untyped-def]
     """Sort the keys from ``first`` to ``last`` stably: their positions, where each key starts."""
     start = np.zeros(last - first + 1, np.int64)
@@ -322,7 +350,7 @@ def _sorted_by(keys, first, last):  # type: ignore[no-untyped-def]
     return order, start
 
 
-@_loop(fastmath=_MATH)
+@loop(fastmath=_MATH)
 def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no-untyped-def]
     """Sum ``scale[i]·grad[i // depth]`` into the row ``keys[i]`` of ``out`` at ``place``.
 
@@ -343,7 +371,7 @@ def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no
                 row[place[e, s]] += factor * grad[e, s]
 
 
-@_loop(fastmath={"contract"})
+@loop(fastmath={"contract"})
 def add_quadratic_gradient(first, last, grad, curvature, weight, anchor, offset):  # type: ignore[no-untyped-def]
     """Add ``curvature·(weight − anchor) + offset`` to ``grad``, all flat; an empty offset: none."""
     if offset.size:

@@ -9,11 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.kernels import compiled, team
+from sffa.kernels import compiled_loss, tasks
+from sffa.kernels.layer_pass import Below, LayerGradients, LayerPass
+from sffa.kernels.openmp import Call
 from sffa.kernels.winners import Answer, Gate, Incoming, Rule, Winners
-
-_NORMS = {"unit": compiled.UNIT, "literal": compiled.LITERAL, "rms": compiled.RMS}
-_Array = np.ndarray[Any, Any]
 
 
 class NumbaKernel:
@@ -51,34 +50,30 @@ class NumbaKernel:
         to_weight: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """See `sffa.kernels.winners.Kernel.gradients`."""
-        labels, width = shape
-        places, latents, asked = (
-            _places(active.index),
-            _array(active.value),
-            _array(candidates.int()),
+        if to_activity is None:
+            to_activity = torch.zeros(candidates.shape)
+        run = LayerGradients(
+            _plain(active),
+            _below(incoming),
+            candidates.int().contiguous(),
+            rule,
+            shape,
+            to_energy.contiguous(),
+            to_activity.contiguous(),
         )
-        batch, count, winners = places.shape
-        to_drive = np.empty(places.shape, np.float32)
-        to_shared, to_label = np.empty((batch, width), np.float32), torch.empty(labels, width)
-        wanted = (
-            np.zeros((batch, count), np.float32) if to_activity is None else _array(to_activity)
-        )
-        relu, energy = rule.activation == "relu", _array(to_energy)
-        given = asked, places, latents, relu, energy, wanted, to_drive, to_shared
-        team.run(lambda i, j: compiled.differentiate(i, j, *given), batch, 4 * places.size)
-        flat = places.reshape(-1, winners), to_drive.reshape(-1, winners)
-        keys = np.maximum(asked, 0).reshape(-1)
-        _scatter(keys, np.ones(keys.size, np.float32), *flat, to_label)
-        shared = torch.from_numpy(to_shared)
-        if incoming is None:
-            return shared, to_label, None
-        if to_weight is None:
+        if incoming is not None and to_weight is None:
             to_weight = torch.empty(incoming.weight.shape)
-        below = incoming.latent
-        _scatter(
-            _array(below.index.int()).reshape(-1), _array(below.value).reshape(-1), *flat, to_weight
-        )
-        return shared, to_label, to_weight
+        run.run(to_weight)
+        return run.to_shared, run.to_label, to_weight
+
+
+def _plain(winners: Winners) -> Winners:
+    """Return winners as the compiled loops need them."""
+    return Winners(winners.index.int().contiguous(), winners.value.contiguous())
+
+
+def _below(incoming: Incoming | None) -> Below | None:
+    return None if incoming is None else Below(_plain(incoming.latent), incoming.gate)
 
 
 def _scan(
@@ -90,41 +85,11 @@ def _scan(
     gate: Gate | None,
 ) -> Answer:
     """Run the loop over examples and candidates."""
-    batch, count = candidates.shape
-    winners = batch, count, 2 * rule.k
-    index = torch.empty(winners, dtype=torch.int32)
-    active, latent = torch.empty(winners), torch.empty(winners)
-    energy = torch.empty(batch, count, 2)
-    if incoming is None:
-        below, weights = Winners(index[..., :0], active[..., :0]), np.empty((0, 0), np.float32)
-    else:
-        below, weights = incoming.latent, _array(incoming.weight)
-    half = shared.shape[1] // 2 if gate is None else gate.own.shape[2]
-    inputs = (_array(shared), _array(label), _places(below.index), _array(below.value))
-    common = (
-        _array(candidates.int()),
-        (rule.k, _blocks(half, rule.k)),
-        rule.activation == "relu",
-        _NORMS[rule.norm],
-        (_places(index), _array(active), _array(latent), _array(energy)),
-    )
-    work = batch * count * 2 * half * (2 + below.index.shape[2])
-    if gate is None:
-        team.run(lambda i, j: compiled.scan(i, j, *inputs, weights, *common), batch, work)
-    else:
-        blocks = _pack(weights, None if incoming is None else incoming.gate, gate, candidates)
-        own = _places(gate.flat)
-        team.run(
-            lambda i, j: compiled.scan_gated(i, j, *inputs, *blocks, own, *common), batch, work
-        )
-    return Answer(energy, active.sum(dim=-1), Winners(index, active), Winners(index, latent))
-
-
-def _scatter(keys: _Array, scale: _Array, place: _Array, grad: _Array, out: Tensor) -> None:
-    """Sum the winners' gradients into the rows of ``out`` that their keys name."""
-    given = keys, scale, place, grad, _array(out)
-    work = 4 * keys.size * place.shape[1]
-    team.run(lambda i, j: compiled.scatter_rows(i, j, *given), len(out), work)
+    asked = candidates.int().contiguous()
+    drive = shared.detach().contiguous(), label.detach().contiguous()
+    layer = LayerPass(*drive, asked, rule, gate, _below(incoming))
+    layer.scan(None if incoming is None else incoming.weight.detach().contiguous())
+    return Answer(layer.energy, layer.activity, layer.active, layer.latent)
 
 
 class _Differentiable(torch.autograd.Function):
@@ -161,11 +126,11 @@ def add_quadratic_gradient(
     grad: Tensor, curvature: Tensor, weight: Tensor, anchor: Tensor, offset: Tensor | None = None
 ) -> None:
     """Do `sffa.kernels.add_quadratic_gradient` for contiguous tensors of one shape on the CPU."""
-    flat = [_array(tensor).reshape(-1) for tensor in (grad, curvature, weight, anchor)]
-    flat.append(np.empty(0, np.float32) if offset is None else _array(offset).reshape(-1))
-    team.run(
-        lambda i, j: compiled.add_quadratic_gradient(i, j, *flat), grad.numel(), 4 * grad.numel()
-    )
+    none = torch.empty(0)
+    flat = [each.flatten() for each in (grad, curvature, weight, anchor)]
+    flat.append(none if offset is None else offset.flatten())
+    size = grad.numel()
+    Call(tasks.add_quadratic_gradient, flat, size=size, work=4 * size).run()
 
 
 def warm_up() -> float:
@@ -182,40 +147,15 @@ def warm_up() -> float:
         given = incoming, candidates, rule, (1, 2), second.energy, None
         kernel.gradients(second.active, *given)
     add_quadratic_gradient(*torch.zeros(4, 1))
+    _warm_up_loss(second, candidates)
     return time.perf_counter() - started
 
 
-def _pack(
-    weight: _Array, previous: Gate | None, gate: Gate, candidates: Tensor
-) -> tuple[_Array, _Array]:
-    """Copy the used labels' blocks of the weights, and say which row of it each neuron has."""
-    labels = gate.own.shape[0]
-    if previous is None:  # every neuron of the previous layer may speak to every label
-        rows = local = torch.arange(len(weight), dtype=torch.int32).expand(labels, -1)
-    else:
-        rows, local = previous.flat, previous.local(len(weight))
-    used = torch.zeros(labels, dtype=torch.bool)
-    used[candidates.clamp(min=0).long().flatten()] = True
-    packed = np.empty((labels, rows.shape[1], gate.flat.shape[1]), np.float32)
-    given = weight, _places(rows), _places(gate.flat), _array(used), packed
-    team.run(lambda i, j: compiled.pack(i, j, *given), labels, 4 * packed.size)
-    return packed, _places(local)
-
-
-def _blocks(half: int, k: int) -> int:
-    """Choose into how many blocks a half is cut for the search of its k winners."""
-    blocks = max(64, 32 * -(-2 * k // 32))
-    return blocks if half >= 2 * blocks else half
-
-
-def _array(tensor: Tensor) -> _Array:
-    """Show a tensor's memory to numba; copies only what is not contiguous."""
-    if tensor.requires_grad:
-        tensor = tensor.detach()
-    array: _Array = tensor.contiguous().numpy()
-    return array
-
-
-def _places(tensor: Tensor) -> _Array:
-    """Show indices as unsigned ones of 32 bits."""
-    return _array(tensor.int()).view(np.uint32)
+def _warm_up_loss(answer: Answer, candidates: Tensor) -> None:
+    """Compile what differentiates a layer's loss."""
+    right, none = np.zeros(1, np.int64), np.empty(0, np.float32)
+    sums = compiled_loss.find_right(candidates.numpy(), right.copy(), none, right)
+    aims, slopes = (candidates.numpy(), right, none, sums), np.empty((1, 1, 2), np.float32)
+    options = compiled_loss.LossOptions(True, 1.0, 1e-9, 1e-4, compiled_loss.ADD, 1.0, True)
+    given = aims, answer.energy.numpy(), answer.activity.numpy(), 2, options
+    compiled_loss.layer_slopes(*given, slopes, np.empty((1, 1), np.float32))

@@ -1,0 +1,112 @@
+"""Gradients and energies of an SFFA network on a CPU, in compiled loops.
+
+What a batch needs of memory is kept for the next one of its size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sffa.core.config import NetworkConfig
+from sffa.core.goodness import SymmetricGoodness
+from sffa.core.layers import Layer, SymmetricLayer, room
+from sffa.kernels import compiled_loss
+from sffa.kernels.compiled_loss import LossOptions
+from sffa.kernels.layer_pass import Below, LayerPass
+
+_TERMS = {
+    "none": compiled_loss.NO_TERM,
+    "multiply": compiled_loss.MULTIPLY,
+    "add": compiled_loss.ADD,
+}
+_NO_WEIGHTS = np.empty(0, np.float32)
+_KEPT = 2  # sizes of a batch whose memory is kept: that of training and that of prediction
+
+
+class CompiledStep:
+    """The passes of a network's layers for one size of batch."""
+
+    def __init__(self, layers: Sequence[Layer], labels: int, batch: int, candidates: int) -> None:
+        self.candidates = torch.empty(batch, candidates, dtype=torch.int32)
+        self.passes: list[LayerPass] = []
+        self.right = np.empty(batch, np.int64)
+        below: Below | None = None
+        for layer in layers:
+            drive = torch.empty(batch, layer.width), torch.empty(labels, layer.width)
+            rule = cast(SymmetricLayer, layer).rule
+            made = LayerPass(*drive, self.candidates, rule, layer.gate, below)
+            below = Below(made.latent, layer.gate)
+            self.passes.append(made)
+
+    def forward(
+        self, layers: Sequence[Layer], x: Tensor, codes: Tensor, candidates: Tensor
+    ) -> None:
+        """Let the layers answer, from the first on."""
+        self.candidates.copy_(candidates)
+        for layer, made in zip(layers, self.passes, strict=False):
+            torch.mm(x, layer.image, out=made.shared)
+            torch.addmm(layer.bias, codes, layer.code, out=made.label)
+            made.scan(None if layer.latent is None else layer.latent.detach())
+
+    def aims(self, column: Tensor, weight: Tensor | None) -> tuple[Any, ...] | None:
+        """Return what a batch asks of every layer; None if a label is not among its candidates."""
+        counts = _NO_WEIGHTS if weight is None else weight.float().contiguous().numpy()
+        asked = self.candidates.numpy()
+        sums = compiled_loss.find_right(asked, column.contiguous().numpy(), counts, self.right)
+        return None if sums[0] < 0 else (asked, self.right, counts, sums)
+
+    def backward(
+        self, config: NetworkConfig, layer: Layer, number: int, x: Tensor, codes: Tensor, aims: Any
+    ) -> float:
+        """Set the gradients of a layer's parameters and return its loss."""
+        made = self.passes[number]
+        loss = made.loss(aims, _options(config, cast(SymmetricGoodness, layer.goodness)))
+        latent = None if layer.latent is None else room(layer.latent)
+        made.gradients.run(latent)
+        layer.set_gradients(x, codes, made.gradients.to_shared, made.gradients.to_label, latent)
+        return loss
+
+
+class _Kept(threading.local):
+    """What was made for the networks of this thread."""
+
+    def __init__(self) -> None:
+        self.steps: WeakKeyDictionary[torch.nn.Module, dict[Any, CompiledStep]]
+        self.steps = WeakKeyDictionary()
+
+
+_kept = _Kept()
+
+
+def step_for(
+    network: torch.nn.Module, layers: Sequence[Layer], labels: int, candidates: Tensor
+) -> CompiledStep:
+    """Return the passes for a network and a size of batch, kept or made."""
+    gates = tuple(id(layer.gate) for layer in layers)
+    widths = tuple(layer.width for layer in layers)
+    key = labels, tuple(candidates.shape), widths, gates
+    known = _kept.steps.setdefault(network, {})
+    step = known.pop(key, None) or CompiledStep(layers, labels, *candidates.shape)
+    while len(known) >= _KEPT:
+        del known[next(iter(known))]
+    known[key] = step
+    return step
+
+
+def _options(config: NetworkConfig, goodness: SymmetricGoodness) -> LossOptions:
+    return LossOptions(
+        config.objective == "contrast",
+        config.temperature,
+        goodness.epsilon,
+        goodness.clamp,
+        _TERMS[config.activity],
+        config.alpha,
+        config.activity_norm == "l1",
+    )
