@@ -203,6 +203,8 @@ class Network(Learner, kind="network"):
                 self._check(candidates, len(x))
             if layer is not None:
                 self.zero_grad(set_to_none=True)
+            if self._in_loops():
+                return self._set_gradients_in_loops(x, column, candidates, layer, weight)
             return self._set_gradients(x, column, candidates, layer, weight)
 
     def _set_gradients(
@@ -214,10 +216,6 @@ class Network(Learner, kind="network"):
         weight: Tensor | None,
     ) -> Tensor:
         """Set the gradients of the layers, or of one, and return the sum of their losses."""
-        if self._in_loops():
-            loss = self._set_gradients_in_loops(x, column, candidates, layer, weight)
-            if loss is not None:
-                return loss
         aims = Aims(self.targets(column, candidates), candidates >= 0, weight)
         candidates = candidates.int()
         total = torch.zeros((), device=self.device)
@@ -237,8 +235,8 @@ class Network(Learner, kind="network"):
         candidates: Tensor,
         layer: int | None,
         weight: Tensor | None,
-    ) -> Tensor | None:
-        """Do as `_set_gradients`; None if a label is not among its candidates."""
+    ) -> Tensor:
+        """Do as `_set_gradients`, for SFFA on a CPU."""
         from sffa.core.compiled_step import step_for
 
         layers = self.stack if layer is None else self.stack[: layer + 1]
@@ -246,7 +244,7 @@ class Network(Learner, kind="network"):
         step.forward(layers, x, self.codes, candidates)
         aims = step.aims(column, weight)
         if aims is None:
-            return None
+            self.targets(column, candidates)  # says which label is not among its candidates
         trained = range(len(layers)) if layer is None else [layer]
         given = x, self.codes, aims
         return torch.tensor(sum(step.backward(self.config, layers[i], i, *given) for i in trained))

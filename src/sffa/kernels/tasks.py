@@ -34,8 +34,7 @@ class CompiledTask:
         return int(cached(cfunc, types.void(_POINTER))(self._function).address)
 
 
-@intrinsic
-def _next_chunk(typing: Any, data: Any = None) -> Any:
+def _typed_next_chunk(typing: Any, data: Any) -> Any:
     """Take the next chunk: count it, also while others do."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -44,8 +43,7 @@ def _next_chunk(typing: Any, data: Any = None) -> Any:
     return types.int64(_POINTER), generate
 
 
-@intrinsic
-def _pointer(typing: Any, address: Any = None) -> Any:
+def _typed_pointer(typing: Any, address: Any) -> Any:
     """Turn an address into a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -54,10 +52,14 @@ def _pointer(typing: Any, address: Any = None) -> Any:
     return types.voidptr(types.int64), generate
 
 
+_next_chunk: Any = intrinsic(_typed_next_chunk)
+_pointer: Any = intrinsic(_typed_pointer)
+
+
 @loop()
 def _rows(data):  # type: ignore[no-untyped-def]
     """Return the next rows to go through; none are left if both are equal."""
-    chunk = _next_chunk(data)  # type: ignore
+    chunk = _next_chunk(data)
     chunks, size = data[1], data[2]
     if chunk >= chunks:
         return 0, 0
