@@ -19,9 +19,12 @@ def test_the_citation_has_the_version_of_the_package():
     assert found[1] == sffa.__version__
 
 
-def test_the_changelog_knows_the_version_or_what_comes_next():
-    text = (ROOT / "CHANGELOG.md").read_text()
-    assert f"## [{sffa.__version__}]" in text or "## [Unreleased]" in text
+def test_the_changelog_has_the_version_with_its_date_below_what_comes_next():
+    heads = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert heads[0] == "[Unreleased]"
+    released = re.search(r"^date-released: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert released is not None
+    assert heads[1] == f"[{sffa.__version__}] - {released[1]}"
 
 
 def test_every_extra_that_make_installs_exists():
