@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_array, csr_matrix
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -217,7 +217,6 @@ def test_one_class_alone_is_refused_by_fit_with_a_way_out(wine: tuple[Any, ...])
 BAD = {
     "NaN": (lambda x: np.where(x > 1000, np.nan, x), "contains NaN; impute or drop"),
     "infinity": (lambda x: np.where(x > 1000, np.inf, x), "contains infinity"),
-    "sparse": (csr_matrix, "Sparse data was passed"),
     "objects": (lambda x: np.full(x.shape, {}, object), "must be a string or a real number"),
     "words": (lambda x: np.full(x.shape, "a"), "could not convert"),
     "huge": (lambda x: x * 1e40, "too large to compute with"),
@@ -233,6 +232,35 @@ def test_a_bad_table_is_refused_in_one_line(name: str, wine: tuple[Any, ...]) ->
     with pytest.raises(DataError, match=words) as caught:
         SFFAClassifier().fit(spoil(wine[0]), wine[2])
     assert "\n" not in str(caught.value)
+
+
+def test_a_sparse_table_is_learned_and_judged_as_the_dense_one(wine: tuple[Any, ...]) -> None:
+    x, x_test, y, y_test = wine
+    dense, thin = (SFFAClassifier(hidden=(60,), random_state=0) for _ in range(2))
+    for start in range(0, 120, 40):
+        rows = slice(start, start + 40)
+        dense.partial_fit(x[rows], y[rows])
+        thin.partial_fit(csr_matrix(x[rows]), y[rows])
+    wanted = dense.decision_function(x_test)
+    for table in (csr_matrix(x_test), csc_array(x_test)):
+        assert (thin.decision_function(table) == wanted).all()
+    twice = csr_matrix(np.concatenate([x, x]))
+    fits = [
+        SFFAClassifier(hidden=(60,), epochs=20, random_state=0).fit(twice, np.tile(y, 2)),
+        SFFAClassifier(hidden=(60,), epochs=20, random_state=0).fit(
+            csc_array(x), y, sample_weight=np.full(len(y), 2)
+        ),
+    ]
+    scores = [clf.decision_function(x_test) for clf in fits]
+    assert (scores[0] == scores[1]).all()
+    assert fits[0].score(csr_matrix(x_test), y_test) > 0.9
+
+
+def test_a_sparse_table_too_large_to_protect_is_refused_in_one_line() -> None:
+    table, labels = csr_matrix((2_000_000, 200_000)), np.arange(2_000_000) % 2
+    with pytest.raises(DataError, match=r"needs 1,000,000 rows of 200,000 features at once") as got:
+        SFFAClassifier().partial_fit(table, labels)
+    assert "\n" not in str(got.value)
 
 
 def test_a_label_that_is_missing_is_named(wine: tuple[Any, ...]) -> None:

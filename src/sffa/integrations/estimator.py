@@ -7,10 +7,12 @@ import math
 import numbers
 import time
 import warnings
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -24,6 +26,7 @@ from sffa.errors import ConfigurationError, DataError, nearest
 from sffa.extension import is_reference
 from sffa.integrations import defaults, validation
 from sffa.integrations.incremental import Incremental, Plan
+from sffa.integrations.sparse_tables import blocks, check_room
 from sffa.integrations.validation import Labels, Table
 from sffa.standardise import RunningMoments
 
@@ -32,6 +35,11 @@ _HEAVIEST = 1e4  # a weight beyond this, where inputs are standardised, is that 
 _ENOUGH_EPOCHS = 10  # after which a loss should have fallen
 _ROWS = 8  # a multiple of this many are scored at once
 _WATCHED = 1000  # rows that verbose takes the accuracy of
+# How strategies are made where calls are many and small, unless told otherwise.
+_PORTIONS: dict[str, dict[str, Any]] = {
+    "gaussian": {"gaussian.dtype": "float32"},
+    "a-gem": {"a-gem.patterns": 20, "a-gem.sample": 20},
+}
 # What pickles of earlier versions do not have.
 _LATER = {"class_weight": None, "_moments": None}
 
@@ -87,6 +95,12 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         """Take a pickle, that of an earlier version too."""
         super().__setstate__({**_LATER, **state})
 
+    def __sklearn_tags__(self) -> Any:
+        """Say to scikit-learn that tables may be sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn a table from the beginning; with ``warm_start``, from where the last fit ended.
 
@@ -122,7 +136,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         if classes is not None and not np.isin(present, named).all():
             strange = np.setdiff1d(present, named).tolist()
             raise DataError(f"y holds {strange[:5]}, which are not in classes={named.tolist()}")
-        new = anew or not np.isin(present, self.classes_).all()
+        new = anew or len(self._unknown(present)) > 0
         examples, features = table.shape
         plan = self._portion_plan(examples, features, new)
         return self._learn(table, labels, weight, named, plan, anew)
@@ -191,14 +205,20 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         never few, as products of one row and of many are rounded in different ways.
         """
         check_is_fitted(self, "network_")
-        table = self._inputs(validation.examples(self, X))
-        network, count = self.network_, len(table)
+        network = self.network_
         if self._algorithm == "ffa":
             network = copy.deepcopy(network).double()
-        elif count % _ROWS:
+        found = [
+            self._scores(network, self._inputs(part))
+            for _, part in blocks(validation.examples(self, X))
+        ]
+        return np.concatenate(found)[:, self._columns]
+
+    def _scores(self, network: Network, table: Table) -> Table:
+        count = len(table)
+        if self._algorithm != "ffa" and count % _ROWS:
             table = np.pad(table, ((0, -count % _ROWS), (0, 0)))
-        scores: Table = network.scores(torch.from_numpy(table)).double().numpy()
-        return scores[:count, self._columns]
+        return network.scores(torch.from_numpy(table)).double().numpy()[:count]
 
     def _inputs(self, table: Table) -> Table:
         if not self.standardise:
@@ -214,15 +234,20 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         plan: Plan,
         anew: bool,
     ) -> Self:
+        self._check_room(table, labels, plan)
         if anew:
             self._begin(table.shape[1], plan)
         self._follow_scale(table, weight)
         self._meet(named)
-        self._incremental.meet(np.unique(self._encode(labels)).tolist())
-        x = torch.from_numpy(self._inputs(table))
-        y = torch.from_numpy(self._encode(labels))
+        columns = self._encode(labels)
+        self._incremental.meet(np.unique(columns).tolist())
         shown = [_Print(plan.epochs)] if self.verbose else []
-        history = self._incremental.learn(x, y, plan, shown, weight)
+        if issparse(table):
+            x, dense = torch.arange(len(columns))[:, None], partial(self._dense, table)
+        else:
+            x, dense = torch.from_numpy(self._inputs(table)), None
+        y = torch.from_numpy(columns)
+        history = self._incremental.learn(x, y, plan, shown, weight, dense)
         self.n_iter_ = len(history)
         self.loss_curve_ = [epoch.loss for epoch in history]
         self._check_training(plan.lr)
@@ -232,6 +257,20 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             if "validation" in epoch.accuracy
         ]
         return self
+
+    def _dense(self, table: Table, rows: torch.Tensor) -> torch.Tensor:
+        """Return the inputs at some rows (N, 1) of a sparse table."""
+        return torch.from_numpy(self._inputs(table[rows[:, 0].numpy()].toarray()))
+
+    def _check_room(self, table: Table, labels: Labels, plan: Plan) -> None:
+        """Refuse a sparse table if what must be dense of it at once is too much."""
+        if not issparse(table):
+            return
+        held = math.ceil(plan.held_out * len(labels))
+        check_room(table, max(held, plan.batch_size, plan.watched), "training")
+        if "gaussian" in (self.continual or ""):
+            most = np.unique(labels, return_counts=True)[1].max()
+            check_room(table, int(most), "continual='gaussian'")
 
     def _plan(self, examples: int, features: int, classes: int) -> Plan:
         """Return how `fit` learns so many examples."""
@@ -291,14 +330,17 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         """Take these examples into the mean and the deviation of each feature."""
         if self._moments is None:  # not wanted, or a pickle of when the first call decided
             return
-        validation.check_range(table)
-        self._moments.update(table, weight)
+        for rows, part in blocks(table):
+            validation.check_range(part)
+            self._moments.update(part, None if weight is None else weight[rows])
         self.mean_, self.scale_ = self._moments.mean, self._moments.std
         self.network_.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
 
     def _check_training(self, lr: float) -> None:
         """Refuse a network that steps too large have thrown out of reach; tell of one at rest."""
-        heaviest = max(float(p.detach().abs().max()) for p in self.network_.parameters())
+        weights = [parameter.detach() for parameter in self.network_.parameters()]
+        extremes = torch.stack([bound for each in weights for bound in torch.aminmax(each)])
+        heaviest = float(extremes.abs().max())
         usual = defaults.lr_for(self.n_features_in_, self._algorithm)
         lower = f"lower lr={lr:g} (the default is {usual:g})"
         if not heaviest < _HEAVIEST:
@@ -347,15 +389,12 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 options.setdefault(f"{part}.capacity", self.buffer_size)
             if known_options.get("policy") == "experience":  # calls are many, classes are few
                 options.setdefault(f"{part}.policy", "class")
-            if part == "gaussian":
-                options = {"gaussian.dtype": "float32", **options}
+            options = {**_PORTIONS.get(part, {}), **options}
         return make_strategy(method.split("+"), options, seed=seed, batch_size=batch_size)
 
     def _meet(self, named: Labels) -> None:
         """Let the network know the classes, which it counts in the order they come."""
-        known = self.classes_
-        self._same_kind(named)
-        new = np.setdiff1d(named, known) if len(known) else named
+        known, new = self.classes_, self._unknown(named)
         if not len(new):
             return
         first = len(known)
@@ -364,6 +403,15 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         columns = np.concatenate([self._columns, np.arange(first, first + len(new))])
         order = np.argsort(names)
         self.classes_, self._columns = names[order], columns[order]
+
+    def _unknown(self, named: Labels) -> Labels:
+        """Return those of some classes, each named once, that were not met."""
+        known = self.classes_
+        self._same_kind(named)
+        if not len(known):
+            return named
+        places = np.searchsorted(known, named).clip(max=len(known) - 1)
+        return named[known[places] != named]
 
     def _same_kind(self, labels: Labels) -> None:
         """Refuse strings where numbers were learned, and numbers where strings were."""

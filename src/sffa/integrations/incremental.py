@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sffa.continual import Experience, Strategy, View
+from sffa.continual.views import Transform
 from sffa.core import Callback, EarlyStopping, Epoch, Learner, Trainer
 from sffa.core.lr_schedule import LRSchedule
 from sffa.core.seeds import generator
@@ -62,18 +63,22 @@ class Incremental:
         plan: Plan,
         callbacks: Sequence[Callback] = (),
         weight: Array | None = None,
+        transform: Transform | None = None,
     ) -> list[Epoch]:
         """Learn one portion through the strategy's hooks, as an experience of its own.
 
-        An example of twice the ``weight`` (N,) is seen twice as often in every epoch.
+        An example of twice the ``weight`` (N,) is seen twice as often in every epoch; a
+        ``transform`` makes examples of rows of ``x`` as they are needed.
         """
         seed, number = self.trainer.seed, self.portions
         self.trainer.lr, self.trainer.lr_schedule = plan.lr, plan.lr_schedule
         self.strategy.join_run(self.strategy.seed, plan.batch_size)
-        kept, held = hold_out(y, float(plan.held_out), generator(seed, "held", number))
-        view = View(x, y, y, torch.from_numpy(kept), None)
-        unseen = View(x, y, y, torch.from_numpy(held), None)
-        labels = tuple(torch.unique(y).tolist())
+        kept, held = np.arange(len(y)), np.arange(0)
+        if plan.held_out:
+            kept, held = hold_out(y, float(plan.held_out), generator(seed, "held", number))
+        view = View(x, y, y, torch.from_numpy(kept), None, transform)
+        unseen = View(x, y, y, torch.from_numpy(held), None, transform)
+        labels = tuple(np.unique(y).tolist())
         experience = Experience(number, labels, labels, None, view, unseen)
         self.strategy.before_experience(self.learner, experience)
         stopping = [EarlyStopping("validation", plan.patience)] if len(unseen) else []
@@ -116,5 +121,7 @@ def _watched(view: View, unseen: View, plan: Plan) -> dict[str, tuple[Tensor, Te
     """Return the examples whose accuracy is taken after each epoch."""
     if len(unseen):
         return {"validation": (unseen.x, unseen.y)}
+    if not plan.watched:
+        return {}
     some = view.take(slice(plan.watched))
-    return {"training": (some.x, some.y)} if plan.watched else {}
+    return {"training": (some.x, some.y)}

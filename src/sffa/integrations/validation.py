@@ -8,42 +8,70 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from sffa.errors import ConfigurationError, DataError, SFFAError
+from sffa.integrations.sparse_tables import row_keys
 
-Table = NDArray[Any]
+Table = Any  # an array (examples, features), or a CSR matrix of SciPy
 Labels = NDArray[Any]
 
 _LARGEST = 1e30
 _REACH = 10.0
+_NUMBERS = [np.float32, np.float64]
+_CLASSES = "biuUS"  # kinds of labels that are classes whatever they are
 
 
 class DataTypeError(DataError, TypeError):
-    """A table of a kind that is not supported, sparse or of objects that are no numbers."""
+    """A table of a kind that is not supported: dates, or objects that are no numbers."""
 
 
 def examples(estimator: Any, X: Any, *, reset: bool = False) -> Table:
     """Check a table (examples, features); ``reset`` takes the number of features from it."""
+    if not reset and _as_learned(estimator, X):
+        return np.asarray(X)
     _check_table(X)
     with _one_line():
-        table = validate_data(estimator, X, reset=reset, dtype=[np.float32, np.float64])
-        return np.asarray(table)
+        table = validate_data(estimator, X, reset=reset, dtype=_NUMBERS, accept_sparse="csr")
+        return table if issparse(table) else np.asarray(table)
 
 
 def labelled(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Table, Labels]:
     """Check a table together with a label for each example."""
+    if not reset and _as_learned(estimator, X) and _plain_labels(y, len(X)):
+        return np.asarray(X), np.asarray(y)
     _check_table(X)
     _check_labels(y)
     with _one_line():
-        table, labels = validate_data(estimator, X, y, reset=reset, dtype=[np.float32, np.float64])
+        table, labels = validate_data(
+            estimator, X, y, reset=reset, dtype=_NUMBERS, accept_sparse="csr"
+        )
         if labels.ndim > 1:
             labels = column_or_1d(labels, warn=True)
-        if labels.dtype.kind not in "biuUS":  # those are classes whatever they are; it takes long
+        if labels.dtype.kind not in _CLASSES:  # it takes long
             check_classification_targets(labels)
-    return np.asarray(table), np.asarray(labels)
+    return table if issparse(table) else np.asarray(table), np.asarray(labels)
+
+
+def _as_learned(estimator: Any, X: Any) -> bool:
+    """Whether a table needs none of scikit-learn's checks, which take as long as a row's step."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and len(X) > 0
+        and X.dtype in _NUMBERS
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all())
+    )
+
+
+def _plain_labels(y: Any, count: int) -> bool:
+    """Whether labels need no check either."""
+    return type(y) is np.ndarray and y.shape == (count,) and y.dtype.kind in _CLASSES
 
 
 def _check_table(X: Any) -> None:
@@ -126,11 +154,10 @@ def distinct(
     So a fit does not depend on the order of the rows, and one that comes n times is the same as
     one of weight n; a weight of zero is the same as no row.
     """
-    each = np.ones(len(table)) if weight is None else weight
+    each = np.ones(len(labels)) if weight is None else weight
     used = np.flatnonzero(each > 0)
     classes = np.unique(labels, return_inverse=True)[1].astype(np.float64)
-    rows = np.ascontiguousarray(np.column_stack([table + 0.0, classes])[used])  # no -0.0
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).reshape(-1)
+    keys = row_keys(table[used], classes[used])
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     total = np.bincount(place, each[used]).astype(np.float64)
     kept = used[first]
@@ -155,7 +182,7 @@ def check_range(table: Table) -> None:
         )
 
 
-def within_reach(table: Table, mean: Table, std: Table) -> Table:
+def within_reach(table: NDArray[Any], mean: NDArray[Any], std: NDArray[Any]) -> NDArray[np.float32]:
     """Cut values at ten deviations from the mean, so that no stray one drowns the others."""
     return np.clip(table, mean - _REACH * std, mean + _REACH * std).astype(np.float32)
 

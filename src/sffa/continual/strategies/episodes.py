@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.continual.strategies.base import Strategy, named
+from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.restored import (
     INTEGERS,
     check_examples,
@@ -125,10 +125,17 @@ class EpisodicMemory(Strategy):
         return self._rows[:count]
 
     def write(self, row: Tensor, learner: Learner, batch: Batch) -> None:
-        """Write the gradient of the loss of stored examples; ``.grad`` stays untouched."""
-        parameters = list(named(learner).values())
-        loss = learner.loss(*batch)
-        self._fill(row, learner, list(torch.autograd.grad(loss, parameters, allow_unused=True)))
+        """Write the gradient of the loss of stored examples; ``.grad`` stays as it is.
+
+        A learner that knows its gradients writes them where they are to be.
+        """
+        own = [parameter.grad for parameter in learner.parameters()]
+        for parameter, part in zip(learner.parameters(), _parts(row, learner), strict=True):
+            parameter.grad = part
+        learner.backward(*batch)
+        self.write_current(row, learner)
+        for parameter, grad in zip(learner.parameters(), own, strict=True):
+            parameter.grad = grad
 
     def write_current(self, row: Tensor, learner: Learner) -> None:
         """Write the gradient that the optimiser would use."""
@@ -149,7 +156,7 @@ class EpisodicMemory(Strategy):
         for part, grad in zip(_parts(row, learner), grads, strict=True):
             if grad is None:
                 part.zero_()
-            else:
+            elif grad.data_ptr() != part.data_ptr():
                 part.copy_(grad)
 
 

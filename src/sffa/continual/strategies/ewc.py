@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
-from sffa.continual.strategies.base import gradients, named, snapshot, zeros_like
+from sffa.continual.strategies.base import named, snapshot, zeros_like
 from sffa.continual.strategies.quadratic import QuadraticPenalty
 from sffa.continual.stream import Experience
 from sffa.core import Learner
@@ -99,29 +99,28 @@ class EWC(QuadraticPenalty):
     def fisher_information(self, learner: Learner, experience: Experience) -> dict[str, Tensor]:
         """Return F of an experience: the mean of squared gradients."""
         total = zeros_like(named(learner))
-        weights, losses = self._losses(learner, experience)
-        for weight, found in zip(weights, gradients(learner, losses), strict=True):
-            grads = list(found.values())
-            torch._foreach_addcmul_([total[n] for n in found], grads, grads, value=weight)
-            del grads
+        for weight, batch in self._batches(learner, experience):
+            learner.backward(*batch)
+            reached = [(total[n], p.grad) for n, p in named(learner).items() if p.grad is not None]
+            grads = [grad for _, grad in reached]
+            torch._foreach_addcmul_(
+                [importance for importance, _ in reached], grads, grads, value=weight
+            )
         return total
 
-    def _losses(
-        self, learner: Learner, experience: Experience
-    ) -> tuple[Iterable[float], Iterator[Tensor]]:
-        """Return the losses whose gradients are squared, and how much each of them counts."""
+    def _batches(self, learner: Learner, experience: Experience) -> Iterable[tuple[float, Batch]]:
+        """Return the batches whose gradients are squared, and how much each of them counts."""
         view = experience.train
         if self.fisher == "batch":
-            count = -(-len(view) // self.batch_size)
-            batches = view.batches(self.batch_size)
-            return [1 / count] * count, (learner.loss(*batch) for batch in batches)
+            share = 1 / -(-len(view) // self.batch_size)
+            return ((share, batch) for batch in view.batches(self.batch_size))
         rng = generator(self.seed, "fisher", experience.index)
         drawn = torch.from_numpy(rng.permutation(len(view))[: self.examples])
         singles = [view.take(place) for place in drawn.reshape(-1, 1)]
+        share = 1 / len(singles)
         if self.fisher == "sample":
-            return [1 / len(singles)] * len(singles), (learner.loss(*one) for one in singles)
-        pairs = [pair for one in singles for pair in _expected(learner, one, 1 / len(singles))]
-        return [weight for weight, _ in pairs], (learner.loss(*one) for _, one in pairs)
+            return ((share, one) for one in singles)
+        return [pair for one in singles for pair in _expected(learner, one, share)]
 
     def _moved_offset(self, now: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return Σ Fᵢ (θ−θᵢ*) at the present weights, which is where the anchor moves."""

@@ -24,6 +24,7 @@ STORED: tuple[Stored, ...] = get_args(Stored)
 _HALF = 65504.0  # the largest number of 16 bits
 _MOMENTS = ("mean", "spread", "residual")
 _NAMES = ("group", "label", "task")
+_MOVED = 0.01  # share of a deviation by which the units may move before mixtures follow
 _MOST = 4  # times as many pseudo-examples as new ones in a step, unless a number is given
 
 
@@ -139,15 +140,17 @@ class Gaussian(Strategy):
             self._keep(found, label, int(batch.y[0]), task)
 
     def _follow_scale(self, learner: Learner) -> None:
-        """Express the mixtures in the learner's units, which may follow a stream."""
+        """Express the mixtures in the learner's units, or nearly: these may follow a stream."""
         shift, scale = (tensor.detach().cpu() for tensor in (learner.mean, learner.std))
-        old = self.buffers.get("shift", shift), self.buffers.get("scale", scale)
+        if "count" in self.buffers:
+            away = (self.buffers["shift"] - shift) / scale
+            ratio = self.buffers["scale"] / scale
+            if float(torch.maximum(away.abs(), (ratio - 1).abs()).max()) <= _MOVED:
+                return
+            found = self._mixture()
+            mean = found.mean * ratio + away
+            self._store(Mixture(found.count, mean, found.spread * ratio, found.residual * ratio))
         self.buffers["shift"], self.buffers["scale"] = shift.clone(), scale.clone()
-        if "count" not in self.buffers or (old[0].equal(shift) and old[1].equal(scale)):
-            return
-        found, ratio = self._mixture(), old[1] / scale
-        mean = found.mean * ratio + (old[0] - shift) / scale
-        self._store(Mixture(found.count, mean, found.spread * ratio, found.residual * ratio))
 
     def _keep(self, found: Mixture, group: int, label: int, task: int) -> None:
         """Put a mixture in its place; merge it with what the same class left before."""
@@ -155,15 +158,19 @@ class Gaussian(Strategy):
         kept, stays = [found], torch.zeros(0, dtype=torch.long)
         if "count" in self.buffers:
             old = self._mixture()
-            same = torch.stack([self.buffers[name] == value for name, value in names.items()])
-            known = same.all(dim=0)
-            stays = (~known).nonzero().squeeze(1)
+            same = [self.buffers[name] == value for name, value in names.items()]
+            known = same[0] & same[1] & same[2]
             merged = reduced(concatenate([old.take(known), found]), self.parts)
+            if len(merged) == int(known.sum()):  # so it is for every call of a long stream
+                self._store(old.replaced(known, merged))
+                return
+            stays = (~known).nonzero().squeeze(1)
             kept = [old.take(stays), merged] if len(stays) else [merged]
         new = len(kept[-1])
         for name, value in names.items():
             before = self.buffers[name][stays] if name in self.buffers else stays
             self.buffers[name] = torch.cat([before, torch.full((new,), value)])
+        self._grouped = None
         self._store(concatenate(kept))
 
     def _parts_to_draw(self, wanted: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
@@ -199,15 +206,16 @@ class Gaussian(Strategy):
             elif self.dtype == "float16":
                 values = values.clamp(-_HALF, _HALF).half()
             self.buffers[name] = values
-        self._opened = self._grouped = None
+        self._opened = None
 
     def _mixture(self) -> Mixture:
         """Return the numbers as they are kept, as float32."""
         if self._opened is None:
             found = {"count": self.buffers["count"]}
             for name in _MOMENTS:
-                values = self.buffers[name].float()
-                found[name] = values * self.buffers.get(f"{name}_scale", torch.ones(1))
+                found[name] = self.buffers[name].float()
+                if f"{name}_scale" in self.buffers:
+                    found[name] = found[name] * self.buffers[f"{name}_scale"]
             self._opened = Mixture(**{field.name: found[field.name] for field in fields(Mixture)})
         return self._opened
 

@@ -36,6 +36,15 @@ class Mixture:
         """Return the parts at some places."""
         return Mixture(*(getattr(self, field.name)[places] for field in fields(self)))
 
+    def replaced(self, places: Tensor, others: Mixture) -> Mixture:
+        """Return the mixture with other parts at some places."""
+        return Mixture(
+            *(
+                getattr(self, field.name).index_put((places,), getattr(others, field.name))
+                for field in fields(self)
+            )
+        )
+
 
 def concatenate(mixtures: list[Mixture]) -> Mixture:
     """Return the parts of several mixtures as one."""
@@ -74,8 +83,9 @@ def _gaussian(x: Tensor, rank: int, rng: np.random.Generator) -> Mixture:
 
 def _split(rows: Tensor, variance: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     """Return the ``rank`` main directions of rows (n, D), and the deviations that they leave."""
-    _, lengths, directions = torch.linalg.svd(rows, full_matrices=False)
-    main = (lengths[:, None] * directions)[:rank]
+    wide = rows.double()
+    left = torch.linalg.eigh(wide @ wide.T).eigenvectors  # an SVD would take longer
+    main = (left.T.flip(0)[:rank] @ wide).float()
     spread = rows.new_zeros(rank, rows.shape[1])
     spread[: len(main)] = main
     return spread, (variance - main.square().sum(dim=0)).clamp(min=0).sqrt()
@@ -90,6 +100,8 @@ def reduced(mixture: Mixture, parts: int) -> Mixture:
         few = mixture.count < _LEAST
         if len(mixture) <= parts and not bool(few.any()):
             break
+        if len(mixture) == 2:
+            return _merged(mixture)
         n = mixture.count
         loss = torch.cdist(mixture.mean, mixture.mean).square() * (
             n * n[:, None] / (n + n[:, None])
