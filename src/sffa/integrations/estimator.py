@@ -411,7 +411,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         if not len(known):
             return named
         places = np.searchsorted(known, named).clip(max=len(known) - 1)
-        return named[known[places] != named]
+        new: Labels = named[known[places] != named]
+        return new
 
     def _same_kind(self, labels: Labels) -> None:
         """Refuse strings where numbers were learned, and numbers where strings were."""

@@ -184,7 +184,7 @@ def check_range(table: Table) -> None:
 
 def within_reach(table: NDArray[Any], mean: NDArray[Any], std: NDArray[Any]) -> NDArray[np.float32]:
     """Cut values at ten deviations from the mean, so that no stray one drowns the others."""
-    return np.clip(table, mean - _REACH * std, mean + _REACH * std).astype(np.float32)
+    return np.asarray(np.clip(table, mean - _REACH * std, mean + _REACH * std), np.float32)
 
 
 @contextlib.contextmanager

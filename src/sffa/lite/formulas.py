@@ -45,14 +45,35 @@ class Layer:
 class Answer(NamedTuple):
     """What a layer makes of each example under each of its candidates.
 
-    ``active`` and ``latent`` (batch, candidates, width): activity, and the same normalised for
-    the next layer; ``energies`` (batch, candidates, polarities); ``activity`` (batch, candidates).
+    ``active`` and ``latent`` (batch, candidates, width): activity, and the same times ``factor``,
+    normalised for the next layer; ``factor`` and ``energies`` (batch, candidates, polarities);
+    ``activity`` (batch, candidates).
     """
 
     active: Array
-    latent: Array
+    factor: Array
     energies: Array
     activity: Array
+
+    @property
+    def latent(self) -> Array:
+        """What the next layer hears."""
+        grouped = self.active.reshape(*self.factor.shape, -1)
+        latent: Array = (grouped * self.factor[..., None]).reshape(self.active.shape)
+        return latent
+
+
+@dataclass(frozen=True)
+class Product:
+    """The gradient inputsᵀ · slopes of a block of weights, of which rows are made when asked."""
+
+    inputs: Array
+    slopes: Array
+
+    def __getitem__(self, rows: Any) -> Array:
+        """Return some rows."""
+        made: Array = self.inputs[:, rows].T @ self.slopes
+        return made
 
 
 class Slopes(NamedTuple):
@@ -84,13 +105,13 @@ def answer(config: Config, layer: Layer, drive: Array, candidates: Array) -> Ans
         active = _activation(halves, str(config.activation))
         if allowed is not None:
             active *= allowed
-    energies = np.square(active).sum(axis=-1)
-    latent = active * _norm_factor(energies, width // polarities, config.norm)[..., None]
+    energies = np.einsum("...i,...i", active, active)
+    factor = _norm_factor(energies, width // polarities, config.norm)
     if config.activity_norm == "l1":
         activity = active.sum(axis=(-2, -1)) / width
     else:
         activity = np.sqrt(energies.sum(axis=-1) / width + TINY)
-    return Answer(active.reshape(drive.shape), latent.reshape(drive.shape), energies, activity)
+    return Answer(active.reshape(drive.shape), factor, energies, activity)
 
 
 def _mask(own: Array, shape: tuple[int, ...]) -> Array:
@@ -274,16 +295,19 @@ def drive_gradient(config: Config, given: Answer, by_energies: Array, by_activit
 
 def weight_gradients(
     layer: Layer, x: Array, codes: Array, candidates: Array, below: Array | None, by_drive: Array
-) -> dict[str, Array]:
-    """Return the gradient of each block of weights: its input times the drives' gradient."""
+) -> dict[str, Array | Product]:
+    """Return the gradient of each block of weights: its input times the drives' gradient.
+
+    Matrices are products whose rows are made when they are asked for, ``gradient[:]`` for all.
+    """
     by_label = np.zeros((len(codes), by_drive.shape[-1]), by_drive.dtype)
     np.add.at(by_label, candidates.ravel(), by_drive.reshape(-1, by_drive.shape[-1]))
-    found = {
-        "image": x.T @ by_drive.sum(axis=1),
-        "code": codes.T @ by_label,
+    found: dict[str, Array | Product] = {
+        "image": Product(x, by_drive.sum(axis=1)),
+        "code": Product(codes, by_label),
         "bias": by_label.sum(axis=0),
     }
     if layer.latent is not None and below is not None:
         width = by_drive.shape[-1]
-        found["latent"] = below.reshape(-1, below.shape[-1]).T @ by_drive.reshape(-1, width)
+        found["latent"] = Product(below.reshape(-1, below.shape[-1]), by_drive.reshape(-1, width))
     return found

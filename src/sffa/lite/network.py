@@ -13,7 +13,7 @@ from sffa.files import PathLike
 from sffa.lite import config as configuration
 from sffa.lite import formulas, growth, model_file
 from sffa.lite.config import Config
-from sffa.lite.formulas import Answer, Array, Layer
+from sffa.lite.formulas import Answer, Array, Layer, Product
 from sffa.lite.optimizer import Adam
 from sffa.seeds import generator
 
@@ -195,21 +195,22 @@ class Network:
 
     def passes(self, x: Array, candidates: Array) -> Iterator[tuple[Layer, Array | None, Answer]]:
         """Yield each layer, what it hears from the one below, and what it answers."""
-        below: Array | None = None
+        given: Answer | None = None
         for layer in self.layers:
+            below, given = None if given is None else given.latent, None  # as an answer is large
             drive = formulas.drives(layer, x, self.codes, candidates, below)
             given = formulas.answer(self.config, layer, drive, candidates)
             del drive
             yield layer, below, given
-            below = given.latent
 
     def gradients(
         self, x: Array, columns: Array, candidates: Array
-    ) -> Iterator[tuple[Layer, float, dict[str, Array]]]:
+    ) -> Iterator[tuple[Layer, float, dict[str, Array | Product]]]:
         """Yield each trained layer with its loss and the gradients of its blocks of weights.
 
-        ``columns`` (batch,) are the true labels among ``candidates`` (batch, candidates), both as
-        columns of ``scores``. Layers coupled by a product share one loss, told with the first.
+        Gradients are as `formulas.weight_gradients` returns them. ``columns`` (batch,) are the
+        true labels among ``candidates`` (batch, candidates), both as columns of ``scores``. Layers
+        coupled by a product share one loss, told with the first.
         """
         target, valid = candidates == columns[:, None], candidates >= 0
         trained = self.training["layer"]
@@ -231,6 +232,7 @@ class Network:
                 yield layer, loss, formulas.weight_gradients(layer, *seen, by_drive)
                 loss = 0.0
             waiting = []
+            del each, answers, given, slopes, by_drive, below, seen  # before the next layer's
             if trained is not None:
                 return
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sffa.errors import ConfigurationError, ModelFileError
-from sffa.lite.formulas import Array
+from sffa.lite.formulas import Array, Product
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 _ROWS = 128  # of a matrix that are updated together, so that nothing of its size is made
@@ -32,8 +32,8 @@ class Adam:
         self.lr = float(lr)
         self.moments: dict[str, Moments] = {}
 
-    def step(self, name: str, weights: Array, gradient: Array) -> None:
-        """Change weights in place."""
+    def step(self, name: str, weights: Array, gradient: Array | Product) -> None:
+        """Change weights in place, some rows at a time."""
         if name not in self.moments:
             self.moments[name] = Moments(0, np.zeros_like(weights), np.zeros_like(weights))
         kept = self.moments[name]
