@@ -3,7 +3,7 @@
 A network trained a little by the library judges MNIST's 10,000 test images in both, and both learn
 on; each side runs in a process of its own, whose peak memory is told. ``--lite-python`` names the
 Python of an environment that holds NumPy alone. With ``--part float64`` or ``float32``, both take
-500 steps from the same weights on the same batches in that precision; with ``--part "step by step"``
+500 steps from the same weights on the same batches in that precision. ``--part "step by step"``:
 each of 500 float32 steps starts from the state of the library.
 
     python benchmarks/lite.py --lite-python /path/to/bin/python
