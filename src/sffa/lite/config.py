@@ -60,6 +60,7 @@ class Config:
     gate: float | str | None = None
     planned_classes: int | None = None
     contrast_with: str = "seen"
+    goodness: str | None = None
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():
@@ -81,6 +82,8 @@ class Config:
             raise ConfigurationError("hidden are the widths of the layers, such as (400, 400)")
         if self.algorithm == "sffa" and any(w % 2 or self.k > w // 2 for w in self.hidden):
             raise ConfigurationError(f"layers must be even, and hold {self.k} winners in each half")
+        if self.goodness is not None:
+            raise ConfigurationError("sffa.lite has the goodness of SFFA and of FFA, and no other")
         if self.objective == "contrast" and self.coupling == "product":
             raise ConfigurationError("objective 'contrast' is local: coupling must be 'local' too")
 
