@@ -118,6 +118,12 @@ def test_a_batch_larger_than_any_number_torch_knows_is_all_examples() -> None:
     assert len(trainer.fit(np.eye(4), LABELS, epochs=1, batch_size=10**30)) == 1
 
 
+@pytest.mark.parametrize("given", [{"epochs": 1.5}, {"epochs": -1}, {"batch_size": 2.5}])
+def test_passes_and_examples_in_a_step_are_whole_numbers(given: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be a whole number"):
+        sffa.Trainer(network()).fit(np.eye(4), LABELS, **given)
+
+
 def test_a_step_size_must_be_finite() -> None:
     with pytest.raises(ConfigurationError, match="lr must be positive"):
         sffa.Trainer(network(), lr=math.inf)

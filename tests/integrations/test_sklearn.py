@@ -222,6 +222,7 @@ BAD = {
     "huge": (lambda x: x * 1e40, "too large to compute with"),
     "flat": (lambda x: x[:, 0], r"got 1D array of shape \(133,\)"),
     "dates": (lambda x: x.astype("datetime64[s]"), "holds dates or times"),
+    "complex": (lambda x: csr_matrix(x).astype(complex), "not supported; give real numbers$"),
     "empty": (lambda x: x[:0], "inconsistent|minimum of 1"),
 }
 
@@ -364,7 +365,14 @@ def test_a_class_never_learned_counts_as_wrong_and_is_told(
     [
         ({"continual": "reply"}, "unknown continual='reply'; did you mean 'replay'"),
         ({"continual": "joint"}, "unknown continual='joint'"),
+        ({"continual": 3}, "continual is None or a name as 'gaussian', got 3"),
         ({"hidden": "wide"}, "hidden is 'auto' or layer widths"),
+        ({"hidden": 40.5}, "hidden is 'auto' or layer widths, got 40.5"),
+        ({"network": [3]}, r"network is a dictionary .* got \[3\]"),
+        ({"random_state": "a"}, "random_state: 'a' cannot be used to seed"),
+        ({"validation_fraction": "a"}, r"validation_fraction must lie in \(0, 1\), got 'a'"),
+        ({"class_weight": {0: "a"}}, "class_weight is a number of 0 or more, got 'a'"),
+        ({"class_weight": {0: -1}}, "class_weight is a number of 0 or more, got -1"),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"epochs": 1.5}, "epochs is 'auto' or a whole number of at least 1, got 1.5"),
         ({"early_stopping": "often"}, "early_stopping is True, False or 'auto'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -299,10 +300,12 @@ class Trainer:
         Without ``y``, ``x`` is an iterable of batches (x, y), such as a DataLoader of torch, which
         decides about their size and order; it is gone through once before, to meet the classes.
         """
-        if batch_size < 1 or epochs < 0:
-            raise ConfigurationError(
-                f"batch_size must be positive and epochs not negative, got {batch_size}, {epochs}"
-            )
+        given: dict[str, tuple[Any, int]] = {"batch_size": (batch_size, 1), "epochs": (epochs, 0)}
+        for name, (number, least) in given.items():
+            if not isinstance(number, numbers.Integral) or number < least:
+                raise ConfigurationError(
+                    f"{name} must be a whole number of at least {least}, got {number!r}"
+                )
         batch_size = min(batch_size, LARGEST_BATCH)
         examples, batch_size, order = self._examples(x, y, weight, batch_size)
         listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]

@@ -303,16 +303,15 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
     def _held_out(self, examples: int) -> float:
         """Return the share of the examples that is held out, 0 where training never stops early."""
-        if not 0 < self.validation_fraction < 1:
-            raise ConfigurationError(
-                f"validation_fraction must lie in (0, 1), got {self.validation_fraction}"
-            )
+        share: Any = self.validation_fraction
+        if not validation.is_number(share) or not 0 < share < 1:
+            raise ConfigurationError(f"validation_fraction must lie in (0, 1), got {share!r}")
         stops = self.early_stopping
         if isinstance(stops, str):
             if stops != "auto":
                 raise ConfigurationError(f"early_stopping is True, False or 'auto', got '{stops}'")
             stops = examples >= defaults.ENOUGH
-        return self.validation_fraction if stops else 0.0
+        return float(share) if stops else 0.0
 
     def _begin(self, features: int, plan: Plan) -> None:
         """Make a network for tables of so many features, and what trains and protects it."""
@@ -359,23 +358,30 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_network(self, features: int, seed: int) -> Network:
         automatic = defaults.hidden_for(features, self._algorithm)
-        hidden = (
+        hidden: Any = (
             automatic if isinstance(self.hidden, str) and self.hidden == "auto" else self.hidden
         )
-        if isinstance(hidden, str):
-            raise ConfigurationError(f"hidden is 'auto' or layer widths, got '{hidden}'")
+        if isinstance(hidden, str | float) or hidden is None:
+            raise ConfigurationError(f"hidden is 'auto' or layer widths, got {hidden!r}")
+        options: Any = self.network or {}
+        if not isinstance(options, dict):
+            raise ConfigurationError(
+                f"network is a dictionary of options such as {{'k': 10}}, got {options!r}"
+            )
         hidden = (hidden,) if isinstance(hidden, int) else hidden
-        given = {**PRESETS[self._preset].options("static"), **(self.network or {})}
+        given = {**PRESETS[self._preset].options("static"), **options}
         if self.gate != "auto":
             given["gate"] = self.gate
-        elif "gate" not in (self.network or {}) and "gate" in given:
+        elif "gate" not in options and "gate" in given:
             fits = min(hidden, default=0) // 2 * given["gate"] >= given.get("k", 15)
             given["gate"] = given["gate"] if fits else None  # a share must hold the winners
         return Network(features, hidden, seed=seed, **given)
 
     def _make_strategy(self, seed: int, batch_size: int) -> Strategy:
         """Make what protects old classes; a buffer is shared by the classes, not by the calls."""
-        method = "naive" if self.continual is None else self.continual
+        method: Any = "naive" if self.continual is None else self.continual
+        if not isinstance(method, str):
+            raise ConfigurationError(f"continual is None or a name as 'gaussian', got {method!r}")
         known = [name for name in METHODS if name != "joint"]
         options = dict(self.continual_options or {})
         for part in method.split("+"):
@@ -466,4 +472,7 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
         return int(np.random.default_rng().integers(2**31))
     if isinstance(random_state, int | np.integer):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except ValueError as error:
+        raise ConfigurationError(f"random_state: {error}") from None

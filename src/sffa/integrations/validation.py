@@ -136,6 +136,9 @@ def _class_factors(given: Any, labels: Labels, weight: NDArray[np.float64]) -> N
                 f"class_weight names {strange[:5]}, which are not among the labels "
                 f"{names[:10].tolist()}"
             )
+        wrong = [w for w in given.values() if not is_number(w) or not 0 <= w < np.inf]
+        if wrong:
+            raise ConfigurationError(f"a class_weight is a number of 0 or more, got {wrong[0]!r}")
         return np.array([float(given.get(name, 1.0)) for name in names.tolist()])[place]
     if given != "balanced":
         raise ConfigurationError(
@@ -144,6 +147,11 @@ def _class_factors(given: Any, labels: Labels, weight: NDArray[np.float64]) -> N
     total = np.bincount(place, weight)
     factors = np.divide(weight.sum(), len(names) * total, where=total > 0, out=np.zeros(len(names)))
     return np.asarray(factors[place])
+
+
+def is_number(given: Any) -> bool:
+    """Whether something can be compared with numbers."""
+    return isinstance(given, int | float | np.integer | np.floating)
 
 
 def distinct(
@@ -199,5 +207,7 @@ def _one_line() -> Iterator[None]:
         if "contains NaN" in text:
             where = text.split(" contains NaN")[0]
             text = f"{where} contains NaN; impute or drop the missing values first"
+        if text.startswith("Complex data not supported"):  # the whole table follows
+            text = "Complex data not supported; give real numbers"
         made = DataTypeError if isinstance(error, TypeError) else DataError
         raise made(text) from None
