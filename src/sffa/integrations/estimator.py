@@ -348,7 +348,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         guessing = losses[0]
         if config.objective == "contrast":
             guessing = 0.99 * self.network_.depth * math.log(len(self.classes_))
-        if len(losses) >= _ENOUGH_EPOCHS and losses[-1] >= guessing > 0:
+        alone = not self.strategy_.has_extra_loss  # a strategy's term would be counted too
+        if alone and len(losses) >= _ENOUGH_EPOCHS and losses[-1] >= guessing > 0:
             warnings.warn(
                 f"nothing was learned in {len(losses)} epochs, the loss is {losses[-1]:.4g}: if "
                 f"that is not what the data are like, {lower}",
