@@ -44,14 +44,6 @@ def test_large_work_is_shared():
     assert len(names) == 2
 
 
-@pytest.mark.parametrize("shape", [(600, 50, 400), (40, 300, 700), (1, 5, 3)])
-def test_a_product_is_torchs_product(shape):
-    rows, inner, columns = shape
-    a, b = torch.randn(rows, inner), torch.randn(inner, columns)
-    torch.testing.assert_close(team.product(a, b), a @ b, rtol=1e-5, atol=1e-4)
-    torch.testing.assert_close(team.product(b.t(), a.t()), (a @ b).t(), rtol=1e-5, atol=1e-4)
-
-
 def test_an_error_in_any_part_reaches_the_caller_and_the_team_goes_on():
     def fail(first: int, last: int) -> None:
         if first:

@@ -264,14 +264,19 @@ class Network(Learner, kind="network"):
         )
 
     def threads(self, batch: int) -> AbstractContextManager[None]:
-        """See `Learner.threads`: small work wakes no other thread; FFA's has threads of its own."""
+        """See `Learner.threads`: small work of SFFA wakes no other thread.
+
+        Large work of FFA has threads of its own, each for some of the labels.
+        """
         config = self.config
         if not self.compiled:
             return nullcontext()
         if config.algorithm == "ffa":
-            return team.one_thread()
-        each = config.inputs + 2 * config.k * len(self.classes)
-        return team.one_thread() if batch * sum(config.hidden) * each < SMALL else nullcontext()
+            alone = batch * len(self.classes) * max(config.hidden) > kernels.TOGETHER
+        else:
+            each = config.inputs + 2 * config.k * len(self.classes)
+            alone = batch * sum(config.hidden) * each < SMALL
+        return team.one_thread() if alone else nullcontext()
 
     def loss_of(
         self,

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from sffa.errors import ConfigurationError, nearest
 from sffa.kernels import team
-from sffa.kernels.dense import Scaled, dense_answer, dense_gradients
+from sffa.kernels.dense import TOGETHER, Scaled, dense_answer, dense_gradients
 from sffa.kernels.reference import TorchKernel, expand
 from sffa.kernels.winners import Answer, Gate, Incoming, Kernel, Rule, Winners, norm_factor
 
 __all__ = [
     "BACKENDS",
+    "TOGETHER",
     "Answer",
     "Gate",
     "Incoming",

@@ -21,9 +21,15 @@ from sffa.kernels import team
 _WORTH = 0.8  # leave silent neurons out if no more than this share is awake: it takes a copy
 
 
+TOGETHER = 2**18  # latents up to which candidates are taken together
+
+
 @dataclass(frozen=True)
 class Awake:
-    """Latents (batch, awake) under one candidate, of the neurons at ``places``; None for all."""
+    """Latents (candidates · batch, awake) under some candidates, one after the other.
+
+    They are those of the neurons at ``places``; None for all.
+    """
 
     value: Tensor
     places: Tensor | None
@@ -31,7 +37,7 @@ class Awake:
 
 @dataclass(frozen=True)
 class Scaled:
-    """Latents by candidate; each example's are to be multiplied by its ``factor``."""
+    """Latents by candidates; ``factor`` (batch, candidates) is what they are multiplied by."""
 
     latents: list[Awake]
     factor: Tensor
@@ -86,31 +92,33 @@ def dense_gradients(
     belongs to.
     """
     labels, width = shape
-    rows = candidates.clamp(min=0).long()
+    rows = candidates.clamp(min=0).long().t()
     parts: dict[int, tuple[Tensor, Tensor, Tensor | None]] = {}
+    groups = _groups(awake, rows)
 
-    def columns(first: int, last: int) -> None:
+    def through(first: int, last: int) -> None:
         like = awake[0].value if awake else torch.zeros((), device=rows.device)
-        to_shared, to_label = like.new_zeros(len(rows), width), like.new_zeros(labels, width)
+        to_shared, to_label = like.new_zeros(rows.shape[1], width), like.new_zeros(labels, width)
         to_weight = None if incoming is None else torch.zeros_like(incoming[1], requires_grad=False)
-        for column in range(first, last):
-            latent = awake[column]
+        for number in range(first, last):
+            latent, group = awake[number], groups[number]
             delta = _delta(
                 latent.value,
-                None if to_energy is None else to_energy[:, column, None],
-                None if to_activity is None else to_activity[:, column, None],
+                None if to_energy is None else _column(to_energy, group),
+                None if to_activity is None else _column(to_activity, group),
                 activation,
             )
-            chosen = F.one_hot(rows[:, column], labels).to(delta.dtype)
-            _add(to_shared, delta, None, latent.places)
+            chosen = F.one_hot(rows[group].flatten(), labels).to(delta.dtype)
+            each = delta.view(group.stop - group.start, -1, delta.shape[1])
+            _add(to_shared, each[0] if len(each) == 1 else each.sum(dim=0), None, latent.places)
             _add(to_label, chosen.t() @ delta, None, latent.places)
             if incoming is not None and to_weight is not None:
-                below = incoming[0].latents[column]
-                delta.mul_(incoming[0].factor[:, column, None])
+                below = incoming[0].latents[number]
+                delta.mul_(_column(incoming[0].factor, group))
                 _add(to_weight, below.value.t() @ delta, below.places, latent.places)
         parts[first] = to_shared, to_label, to_weight
 
-    team.run(columns, len(awake), _work(rows, width, incoming))
+    team.run(through, len(awake), _work(rows, width, incoming))
     first, *others = (parts[key] for key in sorted(parts))
     for other in others:
         for total, part in zip(first, other, strict=True):
@@ -138,24 +146,46 @@ def _answer(
     count, (batch, width) = len(rows), shared.shape
     active = shared.new_empty(count, batch, width)
     energy, activity = shared.new_empty(count, batch), shared.new_empty(count, batch)
-    awake: list[Awake] = [Awake(active[column], None) for column in range(count)]
+    together = max(1, TOGETHER // max(batch * width, 1))
+    starts = range(0, count, together)
+    groups = [slice(start, min(start + together, count)) for start in starts]
+    if incoming is not None:
+        groups = _groups(incoming[0].latents, rows)
+    awake = [Awake(active[group].flatten(0, 1), None) for group in groups]
 
-    def columns(first: int, last: int) -> None:
-        for column in range(first, last):
-            latents = torch.index_select(label, 0, rows[column], out=active[column]).add_(shared)
+    def through(first: int, last: int) -> None:
+        for number in range(first, last):
+            group, latents = groups[number], awake[number].value
+            torch.index_select(label, 0, rows[group].flatten(), out=latents)
+            latents.view(group.stop - group.start, batch, width).add_(shared)
             if incoming is not None:
-                below, weight = incoming[0].latents[column], incoming[1]
+                below, weight = incoming[0].latents[number], incoming[1]
                 product = below.value @ (weight if below.places is None else weight[below.places])
-                latents.addcmul_(product, incoming[0].factor[:, column, None])
+                latents.addcmul_(product, _column(incoming[0].factor, group))
             latents.sigmoid_() if activation == "sigmoid" else latents.relu_()
             if mask is not None:
-                latents.mul_(mask[rows[column]])
-            torch.sum(latents.square(), dim=1, out=energy[column])
-            torch.sum(latents, dim=1, out=activity[column])
-            awake[column] = _awake(latents)
+                latents.mul_(mask[rows[group].flatten()])
+            torch.sum(latents.square(), dim=1, out=energy[group].flatten())
+            torch.sum(latents, dim=1, out=activity[group].flatten())
+            awake[number] = _awake(latents)
 
-    team.run(columns, count, _work(rows, width, incoming))
+    team.run(through, len(groups), _work(rows, width, incoming))
     return DenseAnswer(energy.t(), activity.t(), active.transpose(0, 1), awake)
+
+
+def _groups(latents: list[Awake], rows: Tensor) -> list[slice]:
+    """Return which candidates each of the latents belongs to; ``rows`` is (candidates, batch)."""
+    groups, start = [], 0
+    for each in latents:
+        stop = start + len(each.value) // max(rows.shape[1], 1)
+        groups.append(slice(start, stop))
+        start = stop
+    return groups
+
+
+def _column(values: Tensor, group: slice) -> Tensor:
+    """Return values (batch, candidates) of some candidates as a column, one after the other."""
+    return values[:, group].t().reshape(-1, 1)
 
 
 class _Dense(torch.autograd.Function):

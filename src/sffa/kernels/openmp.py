@@ -76,7 +76,7 @@ class Call:
         data, threads = self._data, self._most
         if threads > 1:
             threads = min(threads, team.threads())
-        start = None if threads == 1 or _forked else _start()
+        start = None if threads == 1 or _forked else starter()
         data[0] = 0
         if start is None:
             data[1] = 1
@@ -108,7 +108,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def _start() -> Any:
+def starter() -> Any:
     """Return what starts a function on torch's threads, or None where it is not found."""
     try:
         library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))

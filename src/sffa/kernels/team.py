@@ -1,9 +1,9 @@
-"""Threads of our own for the parts of a large product or loop.
+"""One thread for small work, and threads of our own for many products at once.
 
-torch's threads spin for milliseconds after each of its parallel regions and keep a core from
-whatever runs next. So a forward-forward step runs its large products and loops on the threads here,
-each with torch's own parallelism switched off for that thread alone: none spins, small work wakes
-nobody, and others in the process notice nothing.
+torch wakes its threads for each product and each large tensor, and they spin for milliseconds
+after it. A small step is faster without: torch's parallelism is switched off for the calling thread
+alone, and others in the process notice nothing. And FFA under many labels is many products of the
+same size, which are faster side by side than one after the other on all threads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 LEAST = 2_000_000  # multiply-adds that are worth a thread: about a millisecond of one
 _Part = Callable[[int], object]
@@ -130,7 +129,7 @@ def limited() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep torch's operations on the calling thread; `run` and `product` still use `threads`."""
+    """Keep torch's operations on the calling thread; `run` still uses `threads`."""
     team, wanted = _team, threads()
     if team.limits is None or limited():
         yield
@@ -162,17 +161,3 @@ def run(function: Callable[[int, int], object], size: int, work: int) -> None:
             _team.run(lambda i: function(i * size // parts, (i + 1) * size // parts), parts)
     finally:
         _team.busy.release()
-
-
-def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return ``a @ b`` without a gradient; large ones are cut along their longer side."""
-    rows, columns = a.shape[0], b.shape[1]
-    whole = a.new_empty(rows, columns) if out is None else out
-    work = a.numel() * columns
-    if a.device.type != "cpu" or _team.limits is None or parts_for(work, rows) == 1:
-        return torch.mm(a, b, out=whole)
-    if rows > columns:
-        run(lambda i, j: torch.mm(a[i:j], b, out=whole[i:j]), rows, work)
-    else:
-        run(lambda i, j: torch.mm(a, b[:, i:j], out=whole[:, i:j]), columns, work)
-    return whole
