@@ -26,7 +26,7 @@ from nbclient.exceptions import CellExecutionError
 
 CACHE = Path(".cache/tutorials")
 _AT_ONCE = 2
-_SECONDS = 300
+_SECONDS = 1800  # a cell takes seconds, unless the machine is busy with something else
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
