@@ -16,6 +16,7 @@ import sffa
 from sffa import lite
 from sffa.core import NetworkConfig, storage
 from sffa.errors import ConfigurationError, DataError, ModelFileError
+from sffa.lite.optimizer import Adam
 
 SMALL = {"hidden": (40, 60), "k": 5, "seed": 2}
 KINDS: dict[str, dict[str, Any]] = {
@@ -236,3 +237,11 @@ def test_numpy_alone_is_enough_to_predict_learn_and_save(tmp_path: Path):
     assert not {"torch", "pydantic", "psutil", "scipy"} & {*modules}
     before = net.scores(x)
     assert (sffa.load(tmp_path / "m.safetensors").scores(x) != before).any()
+
+
+def test_steps_kept_in_few_bits_are_read_without_a_warning():
+    weights = np.zeros((2, 2), np.float32)
+    kept = {"step": np.array(5, np.float16), "exp_avg": weights, "exp_avg_sq": weights}
+    optimizer = Adam(1e-3)
+    optimizer.restore("w", weights, {f"adam.{key}.w": each for key, each in kept.items()})
+    assert optimizer.moments["w"].step == 5

@@ -68,7 +68,7 @@ class Adam:
         if all(each is None for each in found):
             return
         step, mean, square = found
-        if step is None or step.shape != () or not 1 <= step < 2**53:
+        if step is None or step.shape != () or not 1 <= float(step) < 2**53:
             raise ModelFileError(f"Adam's steps of {name} are missing")
         wanted = weights.shape, np.dtype(np.float32)
         if any(each is None or (each.shape, each.dtype) != wanted for each in (mean, square)):
