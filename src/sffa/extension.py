@@ -58,7 +58,9 @@ def at_hand(name: str) -> Any:
 def check_at_hand(what: str, name: str | None) -> None:
     """Refuse a file's part whose class is not imported."""
     if name is not None and is_reference(name) and at_hand(name) is None:
-        raise ModelFileError(f"it needs the {what} '{name[:80]}': import its module first")
+        raise ModelFileError(
+            f"it needs the {what} '{name[:80]}': import its module first (sffa --import MODULE …)"
+        )
 
 
 def references(config: Mapping[str, Any]) -> list[str]:
@@ -155,6 +157,13 @@ def _import(name: str, base: type, fits: Callable[[Any], bool]) -> Any:
 
 def _is_kind(value: Any, base: type) -> bool:
     return isinstance(value, type) and issubclass(value, base)
+
+
+def import_module(name: str) -> None:
+    """Import a module of the user's, so that what files name in it is at hand."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ConfigurationError(f"'{name[:80]}' is not the name of a module")
+    _imported(name, name)
 
 
 def _imported(name: str, place: str) -> ModuleType:

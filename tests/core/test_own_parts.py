@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import sffa
+from sffa.cli import main
 from sffa.continual import ContinualConfig, Stopped, run
 from sffa.core import Callback, Trainer
 from sffa.errors import ConfigurationError, ModelFileError
@@ -446,6 +447,23 @@ def test_a_configuration_takes_classes_and_objects_by_their_names(mine) -> None:
     assert {*code_of(values)} == {
         *("mine:Polar", "mine:Bits", "torch.optim.sgd:SGD", "mine:Warm", "mine:Next")
     }
+
+
+def test_a_command_reads_a_file_once_the_module_is_imported(
+    mine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.safetensors"
+    network = sffa.Network(64, hidden=(40,), k=5, classes=range(10), goodness=mine.Polar)
+    network.save(path)
+    del sys.modules["mine"]
+    asked = ["evaluate", str(path), "--dataset", "digits"]
+    with pytest.raises(SystemExit) as refused:
+        main(asked)
+    assert refused.value.code == 2
+    assert "needs the goodness 'mine:Polar'" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as read:
+        main(["--import", "mine", *asked])
+    assert read.value.code == 0
 
 
 def test_what_is_no_scheme_is_one_clear_line(mine) -> None:

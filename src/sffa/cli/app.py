@@ -8,6 +8,7 @@ import typer
 
 from sffa._version import __version__
 from sffa.cli.lazy import LazyGroup
+from sffa.extension import import_module
 
 
 class Commands(LazyGroup):
@@ -51,5 +52,16 @@ def root(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="Import a module of yours first, with classes that files name; may be repeated.",
+            show_default="none",
+        ),
+    ] = None,
 ) -> None:
     """Train networks without back-propagation, and keep them learning."""
+    for name in modules or []:
+        import_module(name)

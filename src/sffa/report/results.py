@@ -10,6 +10,7 @@ from sffa import continual
 from sffa.record import Record
 from sffa.report import figures as draw
 from sffa.report.cells import Cell, cells
+from sffa.report.choice import held_accuracy
 from sffa.report.claims import Answer, claims, effect
 from sffa.report.drawing import Drawing
 from sffa.report.kept import Kept, kept
@@ -21,7 +22,7 @@ from sffa.study.estimate import duration
 from sffa.study.grid import Study
 from sffa.study.paper import published
 from sffa.study.presets import RQ1, RQ2
-from sffa.study.statistics import Summary, holm, median_gap, paired
+from sffa.study.statistics import Summary, holm, median_gap, paired, summarise
 from sffa.vocabulary import CONTINUAL, METHODS, PAPER_ALGORITHMS, SCENARIOS, name_of, rank_of
 
 _OURS = "sffa-gated"
@@ -359,10 +360,16 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> Section | None:
         names = [name_of(part) for part in (cell.dataset, cell.scenario, cell.method)]
         differing = settings_written(cell.deviations) or "nothing: the preset itself"
         names += [name_of(cell.algorithm), differing, str(len(cell.runs))]
-        rows.append([*names, _plain(cell.summary("acc")), difference])
+        held = [value for run in cell.runs if (value := held_accuracy(run)) is not None]
+        accuracies = [_plain(summarise(held)), _plain(cell.summary("acc"))]
+        rows.append([*names, *accuracies, difference])
     titles = ["Dataset", "Scenario", "Method", "Algorithm", "Differs from its preset in", "Seeds"]
-    titles += ["Accuracy", "Less that of the tables, paired"]
-    text = "What was tried beside the configurations of the tables, and how its accuracy differs."
+    titles += ["Held-out accuracy", "Test accuracy", "Less that of the tables, paired"]
+    text = (
+        "What was tried beside the configurations of the tables, and how its test accuracy "
+        "differs. Settings are chosen by the accuracy on held-out training examples, where there "
+        "are some, with `sffa study best`."
+    )
     return Section("Variants", [text, TextTable(titles, rows)])
 
 
