@@ -368,7 +368,7 @@ def test_the_documented_strategy_serves_every_scenario_and_algorithm(scenario: s
 
 
 def test_the_documented_streams_run(capsys: pytest.CaptureFixture[str]) -> None:
-    names = documented(3)
+    names = documented(4)
     assert "[" in capsys.readouterr().out
     text = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
     exec("class Halves" + text.split("class Halves")[1].partition("```")[0], names)
