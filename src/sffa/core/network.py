@@ -338,7 +338,6 @@ class Network(Learner, kind="network"):
         from sffa.core.compiled_step import step_for
 
         x = self.prepare(x)
-        self._check(candidates, len(x))
         step = step_for(self, self.stack, len(self.codes), candidates)
         step.forward(self.stack, x, self.codes, candidates)
         return [made.energy.unbind(dim=-1) for made in step.passes]

@@ -88,8 +88,8 @@ class Call:
 
 def _place(tensor: Tensor) -> list[int]:
     """Return a tensor's address and shape; the loops trust them."""
-    if not (tensor.is_cpu and tensor.is_contiguous()):
-        raise ValueError("a compiled loop needs contiguous tensors on the CPU")
+    if not (tensor.is_cpu and tensor.is_contiguous() and tensor.itemsize == 4):
+        raise ValueError("a compiled loop needs contiguous tensors of 32 bits on the CPU")
     shape = tensor.shape
     return [tensor.data_ptr(), *shape, *[1] * (_MOST - len(shape))]
 
