@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_digits
 from torch import Tensor
 
@@ -34,6 +35,13 @@ GROUPS = {
     "tests/report/test_figures.py": "figures",
     "tests/report/test_sources.py": "figures",
 }
+
+
+# Nothing hangs on how fast the machine is, nor on a folder to keep examples in.
+settings.register_profile(
+    "anywhere", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("anywhere")
 
 
 def pytest_configure() -> None:
@@ -76,6 +84,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(here / name) for name in COMPUTING):
             item.add_marker("portable")
+
+
+def why_no_avalanche() -> str:
+    """Return why Avalanche cannot be imported here; nothing if it can."""
+    from sffa.errors import ConfigurationError
+    from sffa.integrations.avalanche_import import import_avalanche
+
+    try:
+        import_avalanche()
+    except ConfigurationError as error:
+        return str(error)
+    return ""
 
 
 def heed_interrupts() -> None:

@@ -174,9 +174,10 @@ def test_ctrl_c_leaves_the_last_checkpoint_whole(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
+        cwd=tmp_path,
         preexec_fn=heed_interrupts,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not out.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.2)

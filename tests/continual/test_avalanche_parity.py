@@ -6,12 +6,12 @@ handling and plugins do the rest.
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.conftest import why_no_avalanche
 from tests.continual.toy import PAIRS, Toy, Unshuffled, small, toy
 from torch import nn
 
@@ -20,8 +20,8 @@ from sffa.continual.strategies import replay as replay_file
 from sffa.continual.views import Batch
 from sffa.core import Backprop
 
-if importlib.util.find_spec("avalanche") is None:
-    pytest.skip("Avalanche is not installed (extra 'avalanche')", allow_module_level=True)
+if reason := why_no_avalanche():
+    pytest.skip(reason, allow_module_level=True)
 
 # Avalanche's own deprecations are not ours to fail on.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -34,7 +34,7 @@ def test_shares_use_the_whole_capacity_and_differ_by_one_at_most(
     assert found.max() - found.min() <= 1
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(
     policy=st.sampled_from(["experience", "class", "reservoir"]),
     capacity=st.integers(6, 90),

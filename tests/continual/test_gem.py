@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.continual.toy import small, toy
 
@@ -13,7 +13,6 @@ from sffa.continual import Clock, ContinualRun
 from sffa.continual.strategies.gem import combination, gram_matrix
 
 
-@settings(deadline=None)
 @given(
     count=st.integers(1, 6),
     size=st.integers(1, 30),

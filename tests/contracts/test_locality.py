@@ -110,7 +110,7 @@ def test_permuted_candidates_get_the_permuted_answers(algorithm, backend, digits
             torch.testing.assert_close(mine.gather(1, order), theirs, rtol=1e-6, atol=1e-7)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(0, 1e6, width=32), st.floats(0, 1e6, width=32))
 def test_swapping_the_polarities_turns_p_into_one_minus_p(e, i):
     goodness = SymmetricGoodness(epsilon=1e-9, clamp=1e-4)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -135,7 +135,7 @@ def small_file(tmp_path_factory) -> Path:
     return path
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.data())
 def test_a_changed_byte_is_an_error_or_changes_nothing(small_file, data):
     """White space between header and tensors is the only place where a byte means nothing."""

@@ -30,7 +30,7 @@ class Web:
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
         """Say nothing until the test is over."""
-        self.closing.wait(10)
+        self.closing.wait()
 
     def stall(self, handler: BaseHTTPRequestHandler) -> None:
         """Send a part of what was announced, then nothing."""
@@ -39,7 +39,7 @@ class Web:
         handler.end_headers()
         handler.wfile.write(b"x" * 10)
         handler.wfile.flush()
-        self.closing.wait(10)
+        self.closing.wait()
 
     def cut(self, handler: BaseHTTPRequestHandler) -> None:
         """Announce more than is sent."""

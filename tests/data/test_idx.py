@@ -17,7 +17,7 @@ SHAPES = hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5)
 IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(hnp.arrays(DTYPES, SHAPES), st.booleans())
 def test_every_type_and_shape_of_the_format_survives_a_round_trip(array, zipped):
     content = idx.encode(array)

@@ -32,12 +32,12 @@ MIB = 1 << 20
 def refused_cheaply(action: Callable[[], object], most: int = 40 * MIB) -> str:
     """Return the line of the refusal, which must come without much memory or time."""
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     try:
         with pytest.raises(DataError) as raised:
             action()
         assert tracemalloc.get_traced_memory()[1] < most
-        assert time.monotonic() - began < 30
+        assert time.process_time() - began < 30
     finally:
         tracemalloc.stop()
     assert "\n" not in str(raised.value)
@@ -49,9 +49,9 @@ def test_a_gz_of_very_many_members_is_read_in_time(tmp_path: Path):
         idx.encode(np.arange(3, dtype="u1"))
     )
     (tmp_path / "labels.gz").write_bytes(blob)
-    began = time.monotonic()
+    began = time.process_time()
     assert idx.read(tmp_path / "labels.gz").tolist() == [0, 1, 2]
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_a_gz_is_bounded_by_what_it_holds(tmp_path: Path):

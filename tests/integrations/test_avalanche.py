@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from tests.conftest import why_no_avalanche
 from tests.continual.toy import Toy, Unshuffled, small, toy
 
 import sffa
 from sffa.continual import ContinualConfig, Stream, run
 from sffa.errors import ConfigurationError
 
-if importlib.util.find_spec("avalanche") is None:
-    pytest.skip("Avalanche is not installed (extra 'avalanche')", allow_module_level=True)
+if reason := why_no_avalanche():
+    pytest.skip(reason, allow_module_level=True)
 
 from sffa.integrations import avalanche_run
 from sffa.integrations.avalanche import ForwardForward, LocalLoss, MultiTaskForwardForward

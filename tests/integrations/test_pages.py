@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.conftest import why_no_avalanche
 from tests.report import made
 
 from sffa.study.store import Store
@@ -66,6 +67,8 @@ def test_the_examples_of_a_page_run(
     for needed in NEEDS.get(page, []):
         if importlib.util.find_spec(needed) is None:
             pytest.skip(f"{needed} is not installed")
+    if "avalanche" in NEEDS.get(page, []) and (reason := why_no_avalanche()):
+        pytest.skip(reason)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     GIVEN.get(page, lambda: None)()

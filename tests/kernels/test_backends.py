@@ -78,7 +78,7 @@ def assert_winners(question: Question, answer: Answer) -> None:
             assert set(index) <= set(question.gate.own[y].flatten().tolist())
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(cases())
 @example(Case(half=1, k=1, batch=1, labels=1, depth=None))
 @example(Case(half=20, k=20, trouble="equal"))
@@ -101,7 +101,7 @@ def test_numba_agrees_with_torch_on_values_and_gradients(case):
         assert_winners(question, question.ask(kernel))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases())
 def test_no_gradient_reaches_the_latent(case):
     question = pose(replace(case, depth=case.depth or 5))
@@ -116,7 +116,7 @@ def test_no_gradient_reaches_the_latent(case):
         assert not answer.active.value.requires_grad
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases())
 def test_the_same_question_gets_the_same_bits_for_any_number_of_threads(case):
     """The loops alone promise this; with torch's products before them a network does not."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import random
 import sqlite3
 import time
@@ -73,6 +74,18 @@ def test_a_damaged_page_costs_only_its_own_records_and_the_file_is_kept(
     with Store(store) as opened:
         assert opened.notice is None
         assert opened.records() == kept
+
+
+def test_a_machine_that_is_busy_costs_no_record(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = sqlite3.connect(store)
+    db.execute("UPDATE runs SET digest = 'x' WHERE seed = 4")
+    db.commit()
+    db.close()
+    minutes = itertools.count(0, 60)  # a minute passes between any two looks at the clock
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(minutes)))
+    assert len(reopened(store)[1]) == COUNT - 1
 
 
 def test_one_flipped_bit_in_a_number_is_noticed(store: Path) -> None:
@@ -156,10 +169,10 @@ def test_what_sffa_cannot_have_written_costs_no_other_record(
     db.execute("UPDATE runs SET digest = 'x' WHERE seed = 4")
     db.commit()
     db.close()
-    started = time.monotonic()
+    started = time.process_time()
     _, kept, _ = reopened(store)
     assert len(kept) == COUNT - 1 - lost
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize("column", ["lease = 'soon'", "attempts = 'x'", "started = x'00'"])

@@ -31,6 +31,11 @@ def import_avalanche(module: str = "avalanche") -> ModuleType:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecations inside its own dependencies
             return importlib.import_module(module)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Avalanche makes a folder in the home when it is imported, and cannot ({error}); "
+            "set HOME to a folder that can be written"
+        ) from None
     except ImportError as error:
         raise ConfigurationError(
             f"Avalanche cannot be imported ({error}); install it with "

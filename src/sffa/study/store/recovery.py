@@ -67,7 +67,8 @@ def set_aside(path: Path) -> Path:
 def readable(aside: Path) -> list[Record]:
     """Return every record that can still be read and proves intact, from a copy of the file.
 
-    However the file is damaged, it takes a few seconds and one for each megabyte of it.
+    However the file is damaged, it takes a few seconds and one for each megabyte of it; seconds of
+    the processor, as a busy machine shall cost no record.
     """
     with tempfile.TemporaryDirectory(prefix="sffa-salvage-") as folder:
         copy = Path(folder) / "store.sqlite"
@@ -75,10 +76,10 @@ def readable(aside: Path) -> list[Record]:
             if Path(f"{aside}{ending}").exists():
                 shutil.copyfile(f"{aside}{ending}", f"{copy}{ending}")
         _mend_header(copy)
-        deadline = time.monotonic() + _SECONDS + copy.stat().st_size / 2**20
+        deadline = time.thread_time() + _SECONDS + copy.stat().st_size / 2**20
         db = sqlite3.connect(copy, isolation_level=None)
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-        db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
+        db.set_progress_handler(lambda: time.thread_time() > deadline, 10_000)
         try:
             return list(_records(db, deadline))
         finally:
@@ -104,7 +105,7 @@ def _records(db: sqlite3.Connection, deadline: float) -> Iterator[Record]:
     """Look every row up by itself, so that a damaged page costs only its own rows."""
     seen: set[tuple[str, int | None]] = set()
     for row in sorted(_rows(db, deadline)):
-        if time.monotonic() > deadline:
+        if time.thread_time() > deadline:
             return
         record = _row(db, row)
         if record is not None and (key := (record.config_hash, record.seed)) not in seen:
