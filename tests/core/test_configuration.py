@@ -102,7 +102,7 @@ def test_a_fit_that_cannot_work_is_refused_before_it_starts():
     net = make("sffa", 4, hidden=(40,), classes=range(2))
     teacher, x, y = Trainer(net), torch.ones(4, 4), torch.tensor([0, 1, 0, 1])
     for options in ({"batch_size": 0}, {"epochs": -1}):
-        with pytest.raises(ConfigurationError, match="batch_size must be positive"):
+        with pytest.raises(ConfigurationError, match="must be a whole number"):
             teacher.fit(x, y, **options)
     for size in (2, 6):
         with pytest.raises(DataError, match=r"as many labels as examples, got 4 and \d"):

@@ -99,3 +99,13 @@ def test_no_example_is_no_trouble() -> None:
         torch.zeros(0, WIDTH), torch.zeros(LABELS, WIDTH), None, rows, "relu", None
     )
     assert answer.energy.shape == (0, LABELS)
+
+
+def test_labels_that_wake_nobody_have_no_gradient() -> None:
+    """Two labels of a small batch together, with every neuron silent."""
+    shared, label = torch.zeros(4, 6), torch.full((2, 6), -1.0)
+    leaves = [shared.requires_grad_(), label.requires_grad_()]
+    answer = dense_answer(shared, label, None, torch.arange(2).expand(4, -1), "relu", None)
+    assert [latents.value.shape for latents in answer.awake] == [(8, 0)]
+    for gradient in torch.autograd.grad(answer.energy.sum() + answer.activity.sum(), leaves):
+        assert not gradient.any()

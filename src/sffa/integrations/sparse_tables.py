@@ -23,8 +23,8 @@ def blocks(table: Any) -> Iterator[tuple[slice, Array]]:
     """Yield a table in parts that are dense, one that is dense as a whole.
 
     >>> from scipy.sparse import csr_array
-    >>> [(rows, part.tolist()) for rows, part in blocks(csr_array(np.eye(2)))]
-    [(slice(0, 8, None), [[1.0, 0.0], [0.0, 1.0]])]
+    >>> [part.tolist() for rows, part in blocks(csr_array(np.eye(2)))]
+    [[[1.0, 0.0], [0.0, 1.0]]]
     """
     if not issparse(table):
         yield slice(0, len(table)), np.asarray(table)

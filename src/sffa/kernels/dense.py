@@ -109,7 +109,7 @@ def dense_gradients(
                 activation,
             )
             chosen = F.one_hot(rows[group].flatten(), labels).to(delta.dtype)
-            each = delta.view(group.stop - group.start, -1, delta.shape[1])
+            each = delta.view(group.stop - group.start, rows.shape[1], delta.shape[1])
             _add(to_shared, each[0] if len(each) == 1 else each.sum(dim=0), None, latent.places)
             _add(to_label, chosen.t() @ delta, None, latent.places)
             if incoming is not None and to_weight is not None:

@@ -28,6 +28,7 @@ ALGORITHMS = {
 }
 TRAINING: dict[str, Any] = {"epochs": 2, "batch_size": 64}
 LR = 3e-3
+THREAD = "sffa-playground"  # name of every thread that trains
 # Several tabs read at once, also while one learns; numba's loops may not run twice at once.
 READING, LEARNING = "torch", "auto"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sffa.core.config import Strict
 from sffa.errors import ConfigurationError, DataError, SFFAError
-from sffa.playground.networks import ALGORITHMS, EndedError, Networks
+from sffa.playground.networks import ALGORITHMS, THREAD, EndedError, Networks
 from sffa.playground.session import (
     BusyError,
     Choice,
@@ -88,7 +89,7 @@ class Playground:
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        threading.Thread(target=self._train_others, daemon=True).start()
+        threading.Thread(target=self._train_others, name=THREAD, daemon=True).start()
         yield
         self.sessions.stopping.asked = True
 
@@ -101,7 +102,10 @@ class Playground:
     def end(self) -> None:
         """Stop what is being trained, and wait for it: a thread must not outlive Python."""
         self.sessions.stopping.asked = True
-        self.networks.computing.acquire(timeout=ENDING_SECONDS)
+        last = time.monotonic() + ENDING_SECONDS
+        for thread in threading.enumerate():
+            if thread.name == THREAD:
+                thread.join(max(last - time.monotonic(), 0.0))
 
     async def index(self, request: Request) -> Response:
         """Return the page."""

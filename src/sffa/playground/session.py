@@ -22,7 +22,15 @@ from sffa.core.config import Strict
 from sffa.errors import DataError, SFFAError
 from sffa.playground.forgetting import learn_in_parts
 from sffa.playground.material import SIDE, dreams, pooled
-from sffa.playground.networks import ALGORITHMS, Networks, Stopping, accuracy_of, checked, reading
+from sffa.playground.networks import (
+    ALGORITHMS,
+    THREAD,
+    Networks,
+    Stopping,
+    accuracy_of,
+    checked,
+    reading,
+)
 from sffa.playground.teaching import FINE, teach
 from sffa.vocabulary import name_of
 
@@ -234,7 +242,7 @@ class Session:
         with self._starting:
             self._refuse_if_busy()
             self.job = job = Job(kind)
-        threading.Thread(target=self._carry_out, args=(job, work), daemon=True).start()
+        threading.Thread(target=self._carry_out, args=(job, work), name=THREAD, daemon=True).start()
 
     def _carry_out(self, job: Job, work: Callable[[Job], None]) -> None:
         try:

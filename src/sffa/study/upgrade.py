@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -72,24 +72,24 @@ def present_config(config: dict[str, Any]) -> dict[str, Any]:
     One that cannot be parsed stays as it is, and so does one that names a user's class whose
     module is not imported yet: what is read must not run code.
     """
-    if not {*config} >= _COMPLETE or not _at_hand(config):
+    own = [*_own_classes(config)]
+    if not {*config} >= _COMPLETE or any(name.partition(":")[0] not in sys.modules for name in own):
         return config
     rest = {name: value for name, value in config.items() if name != "seed"}
-    text = _present(canonical(rest))
+    present = _present if own else _kept_present  # a user's class may be another the next time
+    text = present(canonical(rest))
     return config if text is None else {**json.loads(text), "seed": config["seed"]}
 
 
-def _at_hand(value: Any) -> bool:
-    """Whether the modules of all classes that a configuration names are imported."""
+def _own_classes(value: Any) -> Iterator[str]:
+    """Yield the users' classes that a configuration names."""
     if isinstance(value, dict | list):
-        return all(map(_at_hand, value.values() if isinstance(value, dict) else value))
-    if not isinstance(value, str):
-        return True
-    named = [part for part in value.split("+") if is_reference(part)]
-    return all(part.partition(":")[0] in sys.modules for part in named)
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _own_classes(part)
+    elif isinstance(value, str):
+        yield from filter(is_reference, value.split("+"))
 
 
-@functools.lru_cache(maxsize=4096)
 def _present(text: str) -> str | None:
     """Return the normal form of a configuration without its seed; None if it does not parse."""
     try:
@@ -101,3 +101,6 @@ def _present(text: str) -> str | None:
         return None
     del values["seed"]
     return canonical(values)
+
+
+_kept_present = functools.lru_cache(maxsize=4096)(_present)
