@@ -59,7 +59,7 @@ _METHODS = {
     "replay-balanced": Term("Replay, balanced", BLUE, ">", "--"),
     "a-gem": Term("A-GEM", PURPLE, "d", "--"),
     "lwf": Term("LwF", GREEN, "h", ":"),
-    "derpp": Term("DER++", SKY, "o", "--"),
+    "derpp": Term("DER++", SKY, "X", "--"),
     "er-ace": Term("ER-ACE", SKY, "s", "-."),
     "joint": Term("Joint", GREY, "*", ":"),
 }

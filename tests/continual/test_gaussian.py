@@ -16,6 +16,7 @@ from sffa.continual import (
     ContinualRun,
     Experience,
     Gaussian,
+    Replay,
     View,
     make_strategy,
     run,
@@ -24,6 +25,7 @@ from sffa.continual.strategies.mixture import draw, fit
 from sffa.core.batch import join
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
+from sffa.study.presets import SAME_BYTES
 
 SCENARIOS = ("class", "domain", "task")
 
@@ -251,3 +253,17 @@ def test_wrong_options_are_one_clear_line(options, message):
         make_strategy(["gaussian"], options)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_replay_of_the_study_holds_as_many_bytes_as_gaussian_keeps():
+    """Ten classes of 784 pixels as bytes: one example more would be more than `gaussian` has."""
+    rng = np.random.default_rng(0)
+    gaussian, replay = Gaussian(), Replay(capacity=SAME_BYTES["replay.capacity"])
+    for index in range(5):
+        y = np.repeat([2 * index, 2 * index + 1], 500)
+        x = rng.integers(0, 256, (len(y), 784), dtype=np.uint8)
+        for strategy in (gaussian, replay):
+            strategy.after_experience(learner_of(784), experience(x, y, index))
+    one = replay.megabytes / replay.capacity
+    assert len(replay.buffers["y"]) == replay.capacity
+    assert replay.megabytes <= gaussian.megabytes < replay.megabytes + one

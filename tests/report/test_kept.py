@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +14,18 @@ from sffa.report.kept import kept
 from sffa.study import parse
 
 
-def made(method: str, algorithm: str, seed: int, acc: float, **end: float) -> Record:
+def made(
+    method: str,
+    algorithm: str,
+    seed: int,
+    acc: float,
+    settings: dict[str, Any] | None = None,
+    **end: float,
+) -> Record:
     run = parse(
         {
             **{"scenario": "class", "dataset": "split-mnist", "method": method},
-            **{"algorithm": algorithm, "seed": seed},
+            **{"algorithm": algorithm, "seed": seed, **(settings or {})},
         }
     )
     return Record(
@@ -55,3 +63,33 @@ def test_the_table_pairs_differences_by_seed(tmp_path: Path) -> None:
     assert "| Split-MNIST | Gaussian | SFFA, contrast | 2 | 96.50 ± 0.50 |" in text
     assert "6.00 [" in text.replace("\\", ""), text
     assert (tmp_path / "figures" / "kept.svg").is_file()
+
+
+def test_the_table_tells_settings_apart(tmp_path: Path) -> None:
+    larger = {"options": {"replay.capacity": 2115}}
+    current = {"network": {"contrast_with": "current"}}
+    records = [
+        *RECORDS,
+        *(made("replay", "sffa", s, 94.0 + s, larger, strategy_mb=1.65) for s in (0, 1)),
+        *(made("naive", "bp", s, 36.0 + s, current, strategy_mb=0.0) for s in (0, 1)),
+    ]
+    text = write_markdown(tmp_path / "R.md", records).read_text()
+    table = text.partition("Class IL by what is kept")[2].partition("##")[0].replace("\\", "")
+    assert "| Replay (capacity=2115) | SFFA | 2 | 94.50 ± 0.50 |" in table
+    assert "| Replay | SFFA | 2 | 90.50 ± 0.50 |" in table
+    assert "| Naive (contrast_with=current) | Back-propagation | 2 | 36.50 ± 0.50 |" in table
+    drawing = figures.kept_figure(kept(cells(records)))
+    assert drawing is not None
+    rows = drawing.csv.splitlines()
+    assert [row.split(",")[3] for row in rows[1:] if ",replay," in row] == ["capacity=2115", ""]
+
+
+def test_other_scenarios_stand_in_a_table_of_their_own_beside_replay(tmp_path: Path) -> None:
+    records = [
+        made(method, "sffa", seed, acc + seed, {"scenario": "domain"}, strategy_mb=kept_mb)
+        for method, acc, kept_mb in (("gaussian", 96.0, 1.65), ("replay", 94.0, 0.39))
+        for seed in (0, 1)
+    ]
+    text = write_markdown(tmp_path / "R.md", records).read_text().replace("\\", "")
+    row = "| Split-MNIST | Domain IL | SFFA | 96.50 ± 0.50 | 2 | 1.65 | 94.50 ± 0.50 | 2 | 0.39 |"
+    assert f"{row} **+2.00 [+2.00, +2.00]** |" in text, text

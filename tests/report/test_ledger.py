@@ -102,3 +102,11 @@ def test_the_command_writes_it_and_its_own_name(
     assert "1 runs failed." in text
     refused = CliRunner().invoke(app, ["study", "ledger", "r.csv", "--out", "L.txt"])
     assert ".md or .tex" in str(refused.exception)
+
+
+def test_other_settings_than_the_presets_are_named_and_not_held_against_the_paper(rows) -> None:
+    wanted = ["Split-MNIST", "Class IL", "Replay (replay.capacity=2115)", "SFFA"]
+    found = [line for line in rows["Class IL without stored examples"] if line[:4] == wanted]
+    assert len(found) == 1
+    assert found[0][4] == "–"
+    assert found[0][-1].endswith("--set replay.capacity=2115")

@@ -56,6 +56,15 @@ def test_a_filter_may_name_what_the_study_lacks() -> None:
     assert {run.cell[2:] for run in study.runs()} == {("joint", "sffa-gated")}
 
 
+def test_a_filter_chooses_the_grids_that_have_what_is_named() -> None:
+    study = studies("remember")[0]
+    closed = study.restricted(seeds=(0,), algorithm=["ridge"]).runs()
+    assert {run.cell[2:] for run in closed} == {("naive", "ridge")}
+    drawn = study.restricted(seeds=(0,), method=["gaussian"], algorithm=["sffa"]).runs()
+    assert [run.values["options"] for run in drawn] == [{}, {}]
+    assert {"contrast_with" in run.values["network"] for run in drawn} == {False}
+
+
 def test_an_unknown_value_of_a_filter_names_its_nearest_neighbour() -> None:
     with pytest.raises(ConfigurationError, match=r"unknown dataset 'split-mnits'.*'split-mnist'"):
         studies("rq2")[0].restricted(dataset=["split-mnits"])

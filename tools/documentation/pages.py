@@ -20,7 +20,7 @@ from mkdocs.utils import get_relative_url
 
 RESULTS = Path("results")
 SOURCE = Path("src/sffa")
-STUDIES = ("rq2", "ours", "remember")
+STUDIES = ("rq2", "ours", "remember", "remember-scenarios")
 _ACCURACY = re.compile(r"\{\{ acc ([^}]+?) \}\}")
 _COVERAGE = "{{ coverage }}"
 _CODE = re.compile(r"\(code:([\w/]+\.py)(?::([\w.]+))?\)")
@@ -61,7 +61,10 @@ def _listing(name: str) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in accuracies, ``{{ acc DATASET SCENARIO METHOD ALGORITHM }}``, and the coverage."""
+    """Fill in accuracies, ``{{ acc DATASET SCENARIO METHOD ALGORITHM }}``, and the coverage.
+
+    Settings other than the preset's follow as ``name=value``, in the order of their names.
+    """
     if _COVERAGE in markdown:
         markdown = markdown.replace(_COVERAGE, coverage(RESULTS / "coverage.json"))
     return _ACCURACY.sub(lambda found: accuracy(*found[1].split()), markdown)
@@ -100,10 +103,12 @@ def accuracy(*place: str) -> str:
 def _cells() -> dict[tuple[str, ...], Any]:
     """Return the cells of the studies by their place."""
     from sffa.report.cells import cells
+    from sffa.report.kept import settings_of
     from sffa.study import gather
 
-    files = [RESULTS / f"{study}.csv" for study in STUDIES]
-    return {cell.place: cell for cell in cells(gather(files)) if cell.is_of(*STUDIES)}
+    files = [path for study in STUDIES if (path := RESULTS / f"{study}.csv").exists()]
+    found = [cell for cell in cells(gather(files)) if cell.is_of(*STUDIES)]
+    return {(*cell.place, *settings_of(cell).replace(",", "").split()): cell for cell in found}
 
 
 def on_page_content(content: str, page: Page, files: Files, **_: Any) -> str:

@@ -50,7 +50,7 @@ _DEFAULT_STORE = "runs/STUDY.sqlite"
 
 
 _SET = "name=value, or name=value,value to sweep; repeatable."
-_STUDY = "rq1, rq2, ours, remember, all, quick, or a .toml file."
+_STUDY = "rq1, rq2, ours, remember, remember-scenarios, all, quick, or a .toml file."
 Only = Annotated[str | None, typer.Option(help="Only these, by commas.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say how many runs and how long; run nothing.")

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sffa.report.cells import Cell
-from sffa.study.statistics import Summary
+from sffa.report.sections import Section, TextTable
+from sffa.report.tables import NONE, corrected, summary_text
+from sffa.report.variants import written
+from sffa.study.statistics import Summary, paired
+from sffa.vocabulary import name_of
 
 CLOSED = ("ridge", "slda")
+_COMPARED = ("gaussian", "replay")
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One cell of Class IL: ``megabytes`` of examples or statistics, means over its seeds.
+    """One cell of a stream: ``megabytes`` of examples or statistics, means over its seeds.
 
     Of a learner in closed form the statistics are the learner; ``seconds`` are by the clock.
     """
@@ -31,16 +36,112 @@ def kept(cells: Sequence[Cell]) -> list[Kept]:
 
     It shares cells with the paper's study, so without a cell of `gaussian` there are none.
     """
-    if not any(cell.method == "gaussian" for cell in cells):
+    found = _of_study(cells, "remember")
+    return sorted(found, key=lambda each: (each.cell.dataset, -each.accuracy.mean))
+
+
+def other_scenarios(cells: Sequence[Cell]) -> list[Kept]:
+    """Return the cells of the study `remember-scenarios`: Domain and Task IL, in their order."""
+    return _of_study(cells, "remember-scenarios")
+
+
+def settings_of(cell: Cell) -> str:
+    """Return in what a cell differs from its preset, options without the names of their owners."""
+    short = {key.rsplit(".", 1)[-1]: value for key, value in cell.deviations.items()}
+    return written(short)
+
+
+def method_of(cell: Cell) -> str:
+    """Return the name of a method with the settings in which a cell differs from its preset."""
+    settings = settings_of(cell)
+    return name_of(cell.method) + (f" ({settings})" if settings else "")
+
+
+def _of_study(cells: Sequence[Cell], study: str) -> list[Kept]:
+    of_study = [cell for cell in cells if cell.is_of(study)]
+    if not any(cell.method == "gaussian" for cell in of_study):
         return []
     found = []
-    for cell in cells:
+    for cell in of_study:
         accuracy = cell.summary("acc")
-        if accuracy is None or not cell.is_of("remember"):
+        if accuracy is None:
             continue
         ends = [(run.details.get("experiences") or [{}])[-1] for run in cell.runs]
         key = "learner_mb" if cell.algorithm in CLOSED else "strategy_mb"
         megabytes = statistics.fmean(float(end.get(key, 0.0)) for end in ends)
         seconds = statistics.median(run.seconds or 0.0 for run in cell.runs)
         found.append(Kept(cell, accuracy, cell.summary("fgt"), megabytes, seconds))
-    return sorted(found, key=lambda each: (each.cell.dataset, -each.accuracy.mean))
+    return found
+
+
+def kept_section(past: Sequence[Kept]) -> Section | None:
+    """Return Class IL by what is kept of the past, and how each differs from the best (paired)."""
+    if not past:
+        return None
+    best: dict[str, Cell] = {}
+    differences = []
+    for each in past:
+        top = best.setdefault(each.cell.dataset, each.cell)
+        less = None if top is each.cell else paired(each.cell.by_seed("acc"), top.by_seed("acc"))
+        differences.append(less)
+    rows = []
+    for each, text in zip(past, corrected(differences), strict=True):
+        cell = each.cell
+        names = [name_of(cell.dataset), method_of(cell), name_of(cell.algorithm)]
+        numbers = [summary_text(each.accuracy), summary_text(each.forgetting)]
+        numbers += [f"{each.megabytes:.2f}", f"{each.seconds:.0f}"]
+        rows.append([*names, str(len(cell.runs)), *numbers, text])
+    titles = ["Dataset", "Method", "Algorithm", "Seeds", "Accuracy", "Forgetting"]
+    titles += ["Kept, MB", "Seconds", "Less the best, paired"]
+    about = (
+        "Examples (replay, DER++), statistics (gaussian, ridge, SLDA), earlier weights (LwF) or "
+        "nothing, after the paper's protocol; in parentheses what differs from it. Replay of 2,115 "
+        "examples takes the bytes that gaussian ends with: an example is 784 bytes of pixels and "
+        "32 of label, task, key and group. With `batch=2048` a step has as many of them as it has "
+        "pseudo-examples under gaussian. With `contrast_with=current` new examples compete among "
+        "new labels only; SFFA, gated has a gate besides. Of ridge and SLDA, what is kept is the "
+        "learner, and no other method can be defined: they have no gradient. The last column is "
+        "the mean difference from the best over common seeds. Seconds by the clock, on a machine "
+        "that did other work too."
+    )
+    return Section("Class IL by what is kept of the past", [about, TextTable(titles, rows)])
+
+
+def scenarios_section(found: Sequence[Kept]) -> Section | None:
+    """Return Domain and Task IL: statistics beside examples, and their paired difference."""
+    if not found:
+        return None
+    places: dict[tuple[str, str, str], dict[str, Kept]] = {}
+    for each in found:
+        cell = each.cell
+        place = (cell.dataset, cell.scenario, cell.algorithm)
+        places.setdefault(place, {})[cell.method] = each
+    differences = []
+    for pair in places.values():
+        accuracies = [pair[m].cell.by_seed("acc") if m in pair else {} for m in _COMPARED]
+        differences.append(paired(*accuracies))
+    rows = []
+    for (place, pair), text in zip(places.items(), corrected(differences), strict=True):
+        row = [name_of(part) for part in place]
+        for method in _COMPARED:
+            row += _counted(pair.get(method))
+        rows.append([*row, text])
+    titles = ["Dataset", "Scenario", "Algorithm"]
+    for method in _COMPARED:
+        titles += [name_of(method), "seeds", "kept, MB"]
+    about = (
+        "Statistics of each class in place of examples (gaussian) beside replay of 500 examples, "
+        "accuracy at the end of the stream. The last column is the mean difference over common "
+        "seeds. Domain IL keeps a mixture for each original class, labelled as the domain has it."
+    )
+    titles.append("Gaussian − replay, paired")
+    return Section(
+        "Domain and Task IL by what is kept of the past", [about, TextTable(titles, rows)]
+    )
+
+
+def _counted(each: Kept | None) -> list[str]:
+    """Return accuracy, number of seeds and megabytes of a cell."""
+    if each is None:
+        return [NONE, "0", NONE]
+    return [summary_text(each.accuracy), str(len(each.cell.runs)), f"{each.megabytes:.2f}"]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from sffa.record import Record
 from sffa.report.cells import Cell, cells
 from sffa.report.sections import Section, TextTable
 from sffa.report.tables import NONE, written
+from sffa.report.variants import deviations
+from sffa.report.variants import written as written_settings
 from sffa.study.compare import Comparison
 from sffa.study.configuration import Run
 from sffa.study.paper import published
@@ -21,6 +25,7 @@ _STUDIES = {
     "rq2": "RQ2: streams",
     "ours": "Ours",
     "remember": "Class IL without stored examples",
+    "remember-scenarios": "Domain and Task IL without stored examples",
 }
 _TITLES = ("Dataset", "Scenario", "Method", "Algorithm", "Paper", "Ours", "Seeds", "Verdict")
 _ABOUT = ("Failed", "Date", "Commit", "Command")
@@ -59,7 +64,7 @@ def _section(study: str, found: dict[str, Cell]) -> Section:
 def _tally(lines: Sequence[tuple[Run, Cell | None]]) -> str:
     """Say how many cells there are, with what verdicts, and how far from the paper they are."""
     counts: dict[str, int] = defaultdict(int)
-    compared = [None if cell is None else _compared(cell) for _, cell in lines]
+    compared = [_compared(run, cell) for run, cell in lines]
     for line in compared:
         counts[_verdict(line)[0]] += 1
     gap = median_gap([line.difference for line in compared if line is not None])
@@ -71,9 +76,12 @@ def _tally(lines: Sequence[tuple[Run, Cell | None]]) -> str:
 
 def _row(study: str, run: Run, cell: Cell | None) -> list[str]:
     names = [name_of(part) for part in run.cell]
-    paper = published(run.cell, main_metric(run.cell[1]))
+    settings = _settings(run)
+    if settings:
+        names[2] += f" ({written_settings(settings)})"
+    paper = None if settings else published(run.cell, main_metric(run.cell[1]))
     theirs = NONE if paper is None else written(*paper)
-    line = None if cell is None else _compared(cell)
+    line = _compared(run, cell)
     ours = NONE if line is None or line.ours is None else written(line.ours.mean, line.ours.sem)
     runs = () if cell is None else cell.runs
     seeds = sorted(one.seed for one in runs if one.seed is not None)
@@ -90,8 +98,12 @@ def _row(study: str, run: Run, cell: Cell | None) -> list[str]:
     ]
 
 
-def _compared(cell: Cell) -> Comparison:
-    return cell.compare(main_metric(cell.scenario))
+def _compared(run: Run, cell: Cell | None) -> Comparison | None:
+    """Return a cell beside the paper's number, which is of the preset and of no other settings."""
+    if cell is None:
+        return None
+    found = cell.compare(main_metric(cell.scenario))
+    return replace(found, paper=None, paper_sem=None) if _settings(run) else found
 
 
 def _verdict(line: Comparison | None) -> tuple[str, ...]:
@@ -129,4 +141,11 @@ def _command(study: str, run: Run, seeds: Sequence[int]) -> str:
     if not run.static:
         parts.append(f"--scenarios {scenario} --methods {method}")
     parts.append(f"--algorithms {algorithm} --seeds {','.join(map(str, seeds))}")
+    parts += [f"--set {name}={value}" for name, value in sorted(_settings(run).items())]
     return " ".join(parts)
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """Return the settings in which a run of a study differs from the preset of its algorithm."""
+    found = deviations(Record(*run.cell, seed=None, config=run.values))
+    return {name.removeprefix("options."): value for name, value in found.items()}

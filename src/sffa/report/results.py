@@ -11,22 +11,21 @@ from sffa.record import Record
 from sffa.report import figures as draw
 from sffa.report.cells import Cell, cells
 from sffa.report.choice import held_accuracy
-from sffa.report.claims import Answer, claims, effect
+from sffa.report.claims import Answer, claims
 from sffa.report.drawing import Drawing
-from sffa.report.kept import Kept, kept
+from sffa.report.kept import kept, kept_section, other_scenarios, scenarios_section
 from sffa.report.sections import Section, TextTable
-from sffa.report.tables import NONE, written
+from sffa.report.tables import NONE, corrected, summary_text, written
 from sffa.report.variants import written as settings_written
 from sffa.study.compare import Comparison
 from sffa.study.estimate import duration
 from sffa.study.grid import Study
 from sffa.study.paper import published
 from sffa.study.presets import RQ1, RQ2
-from sffa.study.statistics import Summary, holm, median_gap, paired, summarise
+from sffa.study.statistics import Summary, median_gap, paired, summarise
 from sffa.vocabulary import CONTINUAL, METHODS, PAPER_ALGORITHMS, SCENARIOS, name_of, rank_of
 
 _OURS = "sffa-gated"
-_LIMIT = 0.05
 _PAIRS = (("sffa", "bp"), ("sffa", "ffa"), (_OURS, "sffa"))
 
 INTRODUCTION = (
@@ -47,8 +46,8 @@ def results(records: Iterable[Record], findings: Section | None = None) -> list[
     """Return the sections that some records fill; ``findings`` are written by people."""
     runs = list(records)
     groups = [cell for cell in cells(runs) if cell.runs]
-    past = kept(groups)
-    remembered = {id(each.cell) for each in past}
+    past, elsewhere = kept(groups), other_scenarios(groups)
+    remembered = {id(each.cell) for each in (*past, *elsewhere)}
     shown, other = _sorted_out(groups)
     other = [cell for cell in other if id(cell) not in remembered]
     drawings = _drawings([replace(cell, variant="") for cell in shown])
@@ -59,7 +58,8 @@ def results(records: Iterable[Record], findings: Section | None = None) -> list[
         *(_continual(shown, metric) for metric in ("acc", "fgt", "fwt")),
         _claims(shown),
         _differences(shown),
-        _kept(past),
+        kept_section(past),
+        scenarios_section(elsewhere),
         findings,
         _variants(other, shown),
         _costs(runs),
@@ -120,7 +120,7 @@ def _static(shown: Sequence[Cell]) -> Section | None:
         for algorithm in (*PAPER_ALGORITHMS, _OURS):
             alike = found.get((dataset, algorithm), [])
             for cell in alike:
-                others = [_plain(cell.summary(metric)) for metric in ("last", "val_selected")]
+                others = [summary_text(cell.summary(metric)) for metric in ("last", "val_selected")]
                 title = _title(algorithm) + (f", {cell.method} negatives" if alike[1:] else "")
                 counted = [str(len(cell.runs)), _compared(cell, "best"), *others]
                 rows.append([name_of(dataset), title, *counted])
@@ -274,8 +274,8 @@ def _differences(shown: Sequence[Cell]) -> Section | None:
     found = {(c.dataset, c.scenario, "" if c.static else c.method, c.algorithm): c for c in shown}
     rows = list(dict.fromkeys(place[:3] for place in found))
     table = [[_paired(found, place, pair) for pair in _PAIRS] for place in rows]
-    corrected = iter(_corrected([cell for row in table for cell in row]))
-    written_out = [[next(corrected) for _ in row] for row in table]
+    texts = iter(corrected([cell for row in table for cell in row]))
+    written_out = [[next(texts) for _ in row] for row in table]
     kept_rows = [
         [*map(name_of, place[:2]), name_of(place[2]) or NONE, *cells]
         for place, cells in zip(rows, written_out, strict=True)
@@ -307,43 +307,6 @@ def _paired(
     )
 
 
-def _corrected(differences: Sequence[Summary | None]) -> list[str]:
-    """Write differences with their intervals, in bold where Holm's correction leaves p < 0.05."""
-    p_values = holm([None if d is None else d.p_value for d in differences])
-    texts = []
-    for difference, p in zip(differences, p_values, strict=True):
-        mark = "**" if p is not None and p < _LIMIT else ""
-        texts.append(NONE if difference is None else f"{mark}{effect(difference)}{mark}")
-    return texts
-
-
-def _kept(past: Sequence[Kept]) -> Section | None:
-    """Return Class IL by what is kept of the past, and how each differs from the best (paired)."""
-    if not past:
-        return None
-    best: dict[str, Cell] = {}
-    differences = []
-    for each in past:
-        top = best.setdefault(each.cell.dataset, each.cell)
-        less = None if top is each.cell else paired(each.cell.by_seed("acc"), top.by_seed("acc"))
-        differences.append(less)
-    rows = []
-    for each, text in zip(past, _corrected(differences), strict=True):
-        cell = each.cell
-        names = [name_of(part) for part in (cell.dataset, cell.method, cell.algorithm)]
-        numbers = [_plain(each.accuracy), _plain(each.forgetting), f"{each.megabytes:.2f}"]
-        rows.append([*names, str(len(cell.runs)), *numbers, f"{each.seconds:.0f}", text])
-    titles = ["Dataset", "Method", "Algorithm", "Seeds", "Accuracy", "Forgetting"]
-    titles += ["Kept, MB", "Seconds", "Less the best, paired"]
-    about = (
-        "Examples (replay, DER++), statistics (gaussian, ridge, SLDA) or nothing, after the "
-        "paper's protocol. Of ridge and SLDA, what is kept is the learner. The last column is the "
-        "mean difference from the best over common seeds. Seconds by the clock, on a machine that "
-        "did other work too."
-    )
-    return Section("Class IL by what is kept of the past", [about, TextTable(titles, rows)])
-
-
 def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> Section | None:
     """Return what else was tried, each beside the run of the same cell that the tables show."""
     if not other:
@@ -356,12 +319,12 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> Section | None:
         for cell in other
     ]
     rows = []
-    for cell, difference in zip(other, _corrected(differences), strict=True):
+    for cell, difference in zip(other, corrected(differences), strict=True):
         names = [name_of(part) for part in (cell.dataset, cell.scenario, cell.method)]
         differing = settings_written(cell.deviations) or "nothing: the preset itself"
         names += [name_of(cell.algorithm), differing, str(len(cell.runs))]
         held = [value for run in cell.runs if (value := held_accuracy(run)) is not None]
-        accuracies = [_plain(summarise(held)), _plain(cell.summary("acc"))]
+        accuracies = [summary_text(summarise(held)), summary_text(cell.summary("acc"))]
         rows.append([*names, *accuracies, difference])
     titles = ["Dataset", "Scenario", "Method", "Algorithm", "Differs from its preset in", "Seeds"]
     titles += ["Held-out accuracy", "Test accuracy", "Less that of the tables, paired"]
@@ -405,13 +368,9 @@ def _title(algorithm: str) -> str:
 def _compared(cell: Cell, metric: str) -> str:
     found = cell.compare(metric)
     if found.difference is None:
-        return _plain(found.ours)
+        return summary_text(found.ours)
     paper = written(found.paper or 0.0, found.paper_sem)
     gap = f"{found.difference:+.2f}".replace("-", "−")
     mark = "**" if found.verdict in ("better", "worse") else ""
     dagger = "†" if found.hangs_on_reading else ""
-    return f"{_plain(found.ours)} ({paper}) {mark}{gap}{mark}{dagger}"
-
-
-def _plain(found: Summary | None) -> str:
-    return NONE if found is None else written(found.mean, found.sem)
+    return f"{summary_text(found.ours)} ({paper}) {mark}{gap}{mark}{dagger}"

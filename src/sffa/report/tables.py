@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sffa.report.cells import Cell
+from sffa.report.claims import effect
 from sffa.study.compare import Comparison
 from sffa.study.compare import written as plain
-from sffa.study.statistics import Summary
+from sffa.study.statistics import Summary, holm
 from sffa.vocabulary import CONTINUAL_METRICS, STATIC_METRICS, main_metric, name_of
 
 NONE = "–"
+_LIMIT = 0.05
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,21 @@ def written(mean: float, sem: float | None) -> str:
     ('−16.04', '90.03 ± 0.24')
     """
     return plain(mean, sem).replace("-", "−")
+
+
+def summary_text(found: Summary | None) -> str:
+    """Write a mean and its standard error, or that there is none."""
+    return NONE if found is None else written(found.mean, found.sem)
+
+
+def corrected(differences: Sequence[Summary | None]) -> list[str]:
+    """Write differences with their intervals, in bold where Holm's correction leaves p < 0.05."""
+    p_values = holm([None if d is None else d.p_value for d in differences])
+    texts = []
+    for difference, p in zip(differences, p_values, strict=True):
+        mark = "**" if p is not None and p < _LIMIT else ""
+        texts.append(NONE if difference is None else f"{mark}{effect(difference)}{mark}")
+    return texts
 
 
 def _seeds(cell: Cell) -> Field:

@@ -161,8 +161,8 @@ class Study:
     ) -> Study:
         """Return the study with only some datasets, scenarios, methods, algorithms or seeds.
 
-        A value that the study has not is added where it can be: to static grids those of static
-        runs, to continual grids those of continual runs.
+        A value that no grid has is added where it can be: to static grids those of static runs, to
+        continual grids those of continual runs.
         """
         grids: tuple[Grid, ...] = self.grids
         for name, wanted in filters.items():
@@ -233,8 +233,9 @@ def _look(cell: Mapping[str, Any], name: str) -> Any:
 
 def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]:
     all_, kept, met = list(grids), [], set()
+    planned = {value for grid in all_ for value in grid.values_of(_field(name, grid))}
     for grid in all_:
-        field = "negatives" if name == "method" and grid.static else name
+        field = _field(name, grid)
         own = grid.values_of(field)
         known = [*own, *_known(name, grid.static)]
         own_fits = name == "algorithm" or (name == "method" and not grid.static)
@@ -242,6 +243,7 @@ def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]
             value
             for value in wanted
             if all(part in known or (own_fits and is_reference(part)) for part in value.split("+"))
+            and (value in own or value not in planned)
         ]
         met |= set(values)
         if values:
@@ -255,6 +257,11 @@ def _restrict(grids: Iterable[Grid], name: str, wanted: list[str]) -> list[Grid]
             what = what or f"unknown {name} '{value}'"
             raise ConfigurationError(f"{what}{hint} (known: {', '.join(known)})")
     return kept
+
+
+def _field(name: str, grid: Grid) -> str:
+    """Return the field that a filter looks at: of static runs the method is their negatives."""
+    return "negatives" if name == "method" and grid.static else name
 
 
 def _known(name: str, static: bool) -> list[str]:

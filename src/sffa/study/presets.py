@@ -66,8 +66,12 @@ OURS = Study(
     seeds=tuple(range(3)),
 )
 
-# Class IL without stored examples, beside replay and what learns in closed form.
+# Class IL without stored examples, beside replay, distillation and what learns in closed form.
+# Replay of the same bytes: `gaussian` ends with 1,726,216 bytes, and an example takes 816 of them,
+# 784 pixels and its label, task, key and group of 8 each, so 2,115 examples. By default a step has
+# no more than 512 of them; with 2,048 it has as many as it has pseudo-examples under `gaussian`.
 _SPLIT = {"dataset": ["split-mnist", "split-fmnist"], "scenario": ["class"]}
+SAME_BYTES = {"replay.capacity": 2115}
 REMEMBER = Study(
     "remember",
     (
@@ -83,8 +87,42 @@ REMEMBER = Study(
             }
         ),
         Grid(base={"method": "naive"}, axes={**_SPLIT, "algorithm": ["ridge", "slda"]}),
+        Grid(
+            base={"method": "replay", "options": SAME_BYTES},
+            axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
+        ),
+        # New examples contrasted with new labels only; with a gate besides, `sffa-gated`.
+        Grid(
+            base={"method": "naive", "network": {"contrast_with": "current"}},
+            axes={**_SPLIT, "algorithm": ["sffa", "bp"]},
+        ),
+        Grid(base={"method": "naive", "algorithm": "sffa-gated"}, axes=_SPLIT),
+        Grid(axes={**_SPLIT, "method": ["derpp", "lwf"], "algorithm": ["sffa", "bp"]}),
+        Grid(
+            base={
+                **{"method": "replay", "algorithm": "sffa-contrast"},
+                "options": {**SAME_BYTES, "replay.batch": 2048},
+            },
+            axes=_SPLIT,
+        ),
     ),
     seeds=tuple(range(10)),
+)
+
+# The other two scenarios with statistics in place of examples, beside replay of 500 examples.
+REMEMBER_SCENARIOS = Study(
+    "remember-scenarios",
+    (
+        Grid(
+            axes={
+                "dataset": ["split-mnist", "split-fmnist"],
+                "scenario": ["domain", "task"],
+                "method": ["gaussian", "replay"],
+                "algorithm": ["sffa-contrast", "sffa", "bp"],
+            }
+        ),
+    ),
+    seeds=tuple(range(3)),
 )
 
 _SMALL = {"hidden": [60, 60], "batch_size": 128, "lr": 1e-3}
@@ -118,7 +156,7 @@ QUICK = Study(
     seeds=(0, 1),
 )
 
-STUDIES = {"rq1": RQ1, "rq2": RQ2, "ours": OURS, "remember": REMEMBER, "quick": QUICK}
+STUDIES = {study.name: study for study in (RQ1, RQ2, OURS, REMEMBER, REMEMBER_SCENARIOS, QUICK)}
 ALIASES = {"paper-rq1": "rq1", "paper-rq2": "rq2"}
 
 
