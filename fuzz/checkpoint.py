@@ -18,7 +18,10 @@ from sffa.continual import ContinualConfig, ContinualRun, Stopped, run
 from sffa.core import Callback, storage
 from sffa.data import Dataset, from_arrays
 
-_METHODS = ("naive", "ewc", "si", "replay", "gem", "lwf", "derpp", "gaussian", "replay+ewc")
+_METHODS = (
+    *("naive", "ewc", "si", "replay", "gem", "lwf", "derpp", "gaussian", "replay+ewc"),
+    *("masking", "projection"),
+)
 
 
 class _Stop(Callback):

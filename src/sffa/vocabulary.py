@@ -61,6 +61,8 @@ _METHODS = {
     "lwf": Term("LwF", GREEN, "h", ":"),
     "derpp": Term("DER++", SKY, "X", "--"),
     "er-ace": Term("ER-ACE", SKY, "s", "-."),
+    "masking": Term("Masking", ORANGE, "H", ":"),
+    "projection": Term("Projection", PURPLE, "8", ":"),
     "joint": Term("Joint", GREY, "*", ":"),
 }
 _ALGORITHMS = {

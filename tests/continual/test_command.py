@@ -144,12 +144,18 @@ def test_an_unknown_method_is_refused_before_anything_is_loaded(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("algorithm", "extra", "said"),
-    [("bp", [], True), ("bp", ["--quiet"], False), ("slda", [], False)],
+    [
+        ("bp", [], True),
+        ("bp", ["--quiet"], False),
+        ("slda", [], False),
+        ("bp", ["--set", "contrast_with=current"], False),
+        ("sffa-gated", ["--set", "k=3"], False),
+    ],
 )
 def test_what_cannot_work_is_said_before_training_and_only_then(
     algorithm: str, extra: list[str], said: bool, tmp_path: Path
 ) -> None:
-    """Closed forms forget nothing, whatever the method."""
+    """Closed forms forget nothing; new examples among new labels do not push old ones down."""
     arguments = ["--algorithm", algorithm, "--out", str(tmp_path), *extra]
     found = CliRunner().invoke(app, [*SMALL, *arguments])
     assert found.exception is None

@@ -24,7 +24,8 @@ from sffa.continual import (
 from sffa.continual.strategies.mixture import draw, fit
 from sffa.core.batch import join
 from sffa.core.seeds import generator
-from sffa.errors import ConfigurationError
+from sffa.data import from_arrays
+from sffa.errors import ConfigurationError, DataError
 from sffa.study.presets import SAME_BYTES
 
 SCENARIOS = ("class", "domain", "task")
@@ -219,6 +220,51 @@ def test_few_examples_constant_features_and_any_width_give_finite_pseudo_example
     assert bool(found.isfinite().all())
     torch.testing.assert_close(found[:, 0], torch.full((16,), 1.5), rtol=0.01, atol=0.01)
     assert len(strategy.buffers["count"]) <= max(count // 10, 1)
+
+
+def odd_data(features: int):
+    """Six classes: one of one example, one of the same example thirty times; a constant feature."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), [30, 1, 30, 12, 30, 30])
+    x = (2 * rng.normal(size=(6, features))[y] + rng.normal(size=(len(y), features))).astype("f4")
+    x[y == 2] = x[y == 2][0]
+    x[:, 0] = 3
+    return from_arrays(x, y, x, y, name="toy")
+
+
+@pytest.mark.parametrize("features", [2, 2000])
+@pytest.mark.parametrize("algorithm", ["sffa-contrast", "bp"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_run_over_odd_classes_ends_above_chance(features, algorithm, scenario):
+    options = {"gaussian.parts": 50, "gaussian.rank": 100}
+    network = {} if algorithm == "bp" else {"network": {"k": 4, "init": "block"}}
+    config = small(
+        algorithm, method="gaussian", scenario=scenario, epochs=10, options=options, **network
+    )
+    result = run(config, odd_data(features))
+    assert all(np.isfinite(value) for value in result.metrics.values())
+    chance = {"class": 100 / 6, "domain": 50, "task": 50}[scenario]
+    assert result.metrics["acc"] > chance
+    assert all(bool(p.isfinite().all()) for p in result.learner.parameters())
+
+
+@pytest.mark.parametrize("algorithm", ["sffa-contrast", "bp"])
+def test_images_that_are_all_the_same_are_one_clear_line(algorithm):
+    y = np.repeat(np.arange(6), 20)
+    x = np.full((len(y), 5, 5), 255, np.uint8)
+    with pytest.raises(DataError, match="every value of the training examples is the same"):
+        run(small(algorithm, method="gaussian"), from_arrays(x, y, x, y, name="toy"))
+
+
+@pytest.mark.parametrize("algorithm", ["sffa-contrast", "bp"])
+def test_pixels_that_are_mostly_constant_are_remembered(algorithm):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 40)
+    x = np.zeros((len(y), 6, 6), np.uint8)
+    x[np.arange(len(y)), 2, y] = rng.integers(100, 256, len(y))
+    data = from_arrays(x, y, x, y, name="toy")
+    config = small(algorithm, method="gaussian", epochs=10)
+    assert run(config, data).metrics["acc"] > 60
 
 
 def test_the_same_example_many_times_is_one_part():

@@ -24,6 +24,8 @@ OFF = {
     "replay-balanced": {"replay-balanced.capacity": 0},
     "gaussian": {"gaussian.batch": 0},
     "lwf": {"lwf.strength": 0},
+    "masking": {"masking.strength": 0},
+    "projection": {"projection.threshold": 0},
     "derpp": {"derpp.capacity": 0},
     "gem": {"gem.patterns": 0},
     "a-gem": {"a-gem.patterns": 0},
@@ -262,7 +264,7 @@ def test_a_buffer_smaller_than_the_number_of_experiences_is_refused(method: str)
 
 
 def test_a_method_that_keeps_nothing_of_old_labels_is_told_in_one_line_before_training() -> None:
-    for method in ("naive", "ewc", "si", "mas", "lwf", "ewc+si"):
+    for method in ("naive", "ewc", "si", "mas", "lwf", "masking", "projection", "ewc+si"):
         line = expectation(method, "class")
         assert line is not None
         assert line.startswith(f"{method} keeps nothing of old labels in Class IL")

@@ -171,7 +171,8 @@ def test_every_kind_goes_on_to_the_same_bits_after_a_stop(kind: str, tmp_path: P
 
 def test_a_task_free_run_says_what_cannot_serve_it_and_learns_with_what_can() -> None:
     free = {"stream": "task-free", "epochs": 1, "class_order": None, "experiences": 3}
-    for method in ("ewc", "si", "mas", "lwf", "gem", "a-gem", "gaussian", "joint", "replay"):
+    bounded = ("ewc", "si", "mas", "lwf", "gem", "a-gem", "gaussian", "joint", "replay")
+    for method in (*bounded, "masking", "projection"):
         with pytest.raises(ConfigurationError, match="does not say where: use naive"):
             run(small("bp", method=method, **free), toy())
     accuracy = {}

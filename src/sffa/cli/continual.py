@@ -204,8 +204,16 @@ def kept_folder(record: Path) -> Path:
 
 
 def _warn(configs: list[ContinualConfig], console: Console) -> None:
-    """Say before training which methods cannot work in their scenario."""
-    forgetful = [c for c in configs if not preset_of(c.algorithm).kind.closed_form]
+    """Say before training which methods cannot work in their scenario.
+
+    Closed forms forget nothing, and new examples that compete among new labels spare old ones.
+    """
+    forgetful = [
+        c
+        for c in configs
+        if not preset_of(c.algorithm).kind.closed_form
+        and c.network.get("contrast_with") != "current"
+    ]
     for line in dict.fromkeys(expectation(c.method, c.scenario) for c in forgetful):
         if line:
             console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Literal, Self
 
@@ -18,6 +18,7 @@ from sffa.core.growth import Growth, grow
 from sffa.core.layers import uniform
 from sffa.core.learner import Learner
 from sffa.core.seeds import generator
+from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import DataError, ModelFileError
 
 
@@ -113,6 +114,22 @@ class Backprop(Learner, kind="backprop"):
             answer = self._head(number, hidden[rows])
             logits[rows, : answer.shape[1]] = answer
         return logits
+
+    @torch.no_grad()
+    def weight_inputs(self, x: Tensor | Array, task: Task = None) -> Iterator[WeightInputs]:
+        """See `Learner.weight_inputs`: the activity below each layer, and below the heads asked."""
+        hidden = self.prepare(x)
+        one = hidden.new_ones(1, 1)
+        for number, layer in enumerate(self.body):
+            if isinstance(layer, nn.Linear):
+                yield WeightInputs(f"body.{number}.weight", 1, hidden)
+                yield WeightInputs(f"body.{number}.bias", None, one)
+            hidden = layer(hidden)
+        tasks = None if task is None else self.task_of_each(len(hidden), task)
+        for key in ["all"] if tasks is None else torch.unique(tasks).tolist():
+            rows = hidden if tasks is None else hidden[tasks == key]
+            yield WeightInputs(f"heads.{key}.weight", 1, rows)
+            yield WeightInputs(f"heads.{key}.bias", None, one)
 
     def _head(self, task: int | None, hidden: Tensor) -> Tensor:
         head = self._find("all" if task is None else str(task))

@@ -25,6 +25,7 @@ from sffa.kernels import (
     Winners,
     dense_answer,
     dense_gradients,
+    expand,
     norm_factor,
 )
 from sffa.kernels.winners import TINY
@@ -97,6 +98,10 @@ class Layer(nn.Module, ABC):
         ``slopes`` are the derivatives of a loss by the energies and the activity of ``response``.
         """
 
+    @abstractmethod
+    def latents(self, response: Response) -> Tensor:
+        """Return what the next layer sees, dense (batch, candidates, width)."""
+
     def set_gradients(
         self,
         x: Tensor,
@@ -163,6 +168,11 @@ class SymmetricLayer(Layer):
         out = None if self.latent is None else room(self.latent)
         return kernel.gradients(response.active, *given, out)
 
+    def latents(self, response: Response) -> Tensor:
+        """See `Layer.latents`."""
+        assert isinstance(response.latent, Winners)
+        return expand(response.latent, self.width)
+
     def _incoming(self, below: tuple[Layer, Winners | Scaled] | None) -> Incoming | None:
         if below is None or self.latent is None:
             return None
@@ -213,6 +223,12 @@ class ThresholdLayer(Layer):
         to_energy, to_activity = slopes
         given = self._incoming(below), candidates, self.activation, (labels, self.width)
         return dense_gradients(response.latent.latents, *given, to_energy.squeeze(-1), to_activity)
+
+    def latents(self, response: Response) -> Tensor:
+        """See `Layer.latents`."""
+        assert isinstance(response.latent, Scaled)
+        assert isinstance(response.active, Tensor)
+        return response.active * response.latent.factor[..., None]
 
     def _incoming(
         self, below: tuple[Layer, Winners | Scaled] | None

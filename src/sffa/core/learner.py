@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, overload
 
@@ -17,6 +17,7 @@ from sffa.core.batch import Array, Task, part_of, tensor_of, whole_numbers
 from sffa.core.budget import count_parameters
 from sffa.core.config import Strict
 from sffa.core.growth import Growth
+from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
 from sffa.extension import at_hand, is_reference, reference_to
 
@@ -124,6 +125,13 @@ class Learner(nn.Module, ABC):
         layer's goodness where every layer judges by itself.
         """
         return self.outputs(x, task)[None]  # type: ignore[arg-type]
+
+    def weight_inputs(self, x: Tensor | Array, task: Task = None) -> Iterator[WeightInputs]:
+        """Yield what each matrix of weights, and each bias, is multiplied by for some examples.
+
+        It is what later steps must leave alone if the answers shall stay. Optional.
+        """
+        raise ConfigurationError(f"{type(self).__name__} does not tell what its weights multiply")
 
     def deepen(self, width: int) -> list[Growth]:
         """Add a layer on top."""

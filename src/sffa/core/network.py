@@ -22,6 +22,7 @@ from sffa.core.learner import Learner
 from sffa.core.objective import Aims, LayerLoss, layer_loss, layer_slopes, product_loss
 from sffa.core.parts import own_parts, try_out
 from sffa.core.seeds import generator
+from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 from sffa.extension import check_at_hand, kept_name
 from sffa.kernels import Kernel, team
@@ -341,6 +342,21 @@ class Network(Learner, kind="network"):
         step = step_for(self, self.stack, len(self.codes), candidates)
         step.forward(self.stack, x, self.codes, candidates)
         return [made.energy.unbind(dim=-1) for made in step.passes]
+
+    @torch.no_grad()
+    def weight_inputs(self, x: Tensor | Array, task: Task = None) -> Iterator[WeightInputs]:
+        """See `Learner.weight_inputs`: images, codes of candidate labels, latents under each."""
+        x, candidates = self.prepare(x), self.candidates(len(x), task).int()
+        asked, one = candidates >= 0, x.new_ones(1, 1)
+        codes = self.codes[torch.unique(candidates[asked]).long()]
+        latents: Tensor | None = None
+        for number, (layer, _, response) in enumerate(self._responses(x, candidates, None)):
+            yield WeightInputs(f"layers.{number}.image", 0, x)
+            yield WeightInputs(f"layers.{number}.code", 0, codes)
+            yield WeightInputs(f"layers.{number}.bias", None, one)
+            if latents is not None:
+                yield WeightInputs(f"layers.{number}.latent", 0, latents[asked])
+            latents = layer.latents(response)
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the mean over layers of each candidate's goodness (batch, candidates)."""

@@ -10,7 +10,9 @@ from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
 from sffa.continual.strategies.lwf import LwF
 from sffa.continual.strategies.mas import MAS
+from sffa.continual.strategies.masking import Masking
 from sffa.continual.strategies.naive import Naive
+from sffa.continual.strategies.projection import Projection
 from sffa.continual.strategies.registry import (
     METHODS,
     PAPER,
@@ -35,7 +37,9 @@ __all__ = [
     "Gaussian",
     "Joint",
     "LwF",
+    "Masking",
     "Naive",
+    "Projection",
     "Replay",
     "Strategy",
     "expectation",

@@ -23,7 +23,9 @@ from sffa.continual.strategies.gem import GEM
 from sffa.continual.strategies.joint import Joint
 from sffa.continual.strategies.lwf import LwF
 from sffa.continual.strategies.mas import MAS
+from sffa.continual.strategies.masking import Masking
 from sffa.continual.strategies.naive import Naive
+from sffa.continual.strategies.projection import Projection
 from sffa.continual.strategies.replay import Replay
 from sffa.continual.strategies.si import SI
 from sffa.errors import ConfigurationError, nearest
@@ -45,6 +47,8 @@ METHODS: dict[str, tuple[type[Strategy], dict[str, Any]]] = {
     "lwf": (LwF, {}),
     "derpp": (DERPP, {}),
     "er-ace": (ERACE, {}),
+    "masking": (Masking, {}),
+    "projection": (Projection, {}),
     "joint": (Joint, {}),
 }
 PAPER = ("naive", "ewc", "si", "mas", "replay", "gem")
@@ -123,7 +127,7 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
 
 
 # Strategies that keep neither examples nor statistics of old labels.
-_WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf")
+_WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf", "masking", "projection")
 
 
 def expectation(method: str, scenario: str) -> str | None:
