@@ -142,6 +142,11 @@ def import_class(name: str, base: type[Kind]) -> type[Kind]:
 def _import(name: str, base: type, fits: Callable[[Any], bool]) -> Any:
     """Import what ``name`` says, if it fits."""
     place, _, attribute = name.partition(":")
+    if "<lambda>" in attribute or "<locals>" in attribute:
+        raise ConfigurationError(
+            f"'{name[:80]}': a configuration names its parts, and a lambda or what is defined "
+            "inside a function has no name to find it by: define it at the top of a module"
+        )
     if not all(part.isidentifier() for part in (*place.split("."), attribute)):
         raise ConfigurationError(f"'{name[:80]}' is not of the form module:Class")
     module = _imported(name, place)

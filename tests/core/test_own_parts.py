@@ -449,6 +449,15 @@ def test_a_configuration_takes_classes_and_objects_by_their_names(mine) -> None:
     }
 
 
+def test_a_configuration_refuses_a_part_without_a_name_and_says_why() -> None:
+    class Local(torch.optim.SGD):
+        """Found in no module."""
+
+    for options in ({"optimizer": Local}, {"lr_schedule": lambda done: 1 - done}):
+        with pytest.raises(ConfigurationError, match="define it at the top of a module"):
+            run(config(**options), toy())
+
+
 def test_a_command_reads_a_file_once_the_module_is_imported(
     mine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,13 @@ def test_different_configurations_are_never_averaged():
     assert {label(cell, found) for cell in found} == labels
 
 
+def test_negatives_of_a_stream_name_a_variant():
+    plain, other = made.continual(), made.continual()
+    other["config"] = {**other["config"], "negatives": "uniform"}
+    names = {cell.variant for cell in cells(read([plain, other]))}
+    assert names == {"", "negatives=uniform"}
+
+
 def test_of_two_finished_runs_of_a_seed_the_later_counts():
     first, second = made.continual(metrics={"acc": 1.0}), made.continual(metrics={"acc": 2.0})
     (cell,) = cells(read([first, second]))

@@ -20,11 +20,17 @@ from sffa.study.compare import written
 from sffa.study.statistics import Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sffa.report.cells import Cell
     from sffa.report.choice import Choice
 
 app = typer.Typer(
     help="Look into stores of records; CSV in and out.", no_args_is_help=True, add_completion=False
 )
+
+_PLACE = ("dataset", "scenario", "method", "algorithm")
+_METRICS = ("acc", "val_acc", "best", "fgt", "fwt")
 
 StorePath = Annotated[Path, typer.Argument(help="The store.", show_default=False)]
 CsvPath = Annotated[Path, typer.Argument(help="The CSV file.", show_default=False)]
@@ -36,20 +42,43 @@ def show(
 ) -> None:
     """Show mean and standard error of every cell, and what failed."""
     from sffa.report.cells import cells
+    from sffa.report.variants import common
+    from sffa.report.variants import written as named
 
-    records = read_records(path)
-    held = any("val_acc" in record.metrics for record in records)
-    metrics = ("acc", *(["val_acc"] if held else []), "best", "fgt", "fwt")
-    columns = ("dataset", "scenario", "method", "algorithm", "variant")
-    table = Table(box=SIMPLE_HEAD)
-    for name in (*columns, "done", "failed", *metrics):
-        table.add_column(name, no_wrap=True)
-    for cell in cells(records):
-        names = cell.dataset, cell.scenario, cell.method, cell.algorithm, cell.variant
-        row = [plain(name) for name in names]
-        row += [plain(len(cell.runs)), plain(len(cell.failed))]
+    found = cells(read_records(path))
+    metrics = [name for name in _METRICS if any(cell.summary(name) for cell in found)]
+    shared = common([cell.deviations for cell in found])
+    place = common([dict(zip(_PLACE, cell.place, strict=True)) for cell in found])
+    told = ", ".join([*map(str, place.values()), *([named(shared)] if shared else [])])
+    table = Table(box=SIMPLE_HEAD, caption=plain(f"all: {told}") if told else None)
+    places = [name for name in _PLACE if name not in place]
+    failed = any(cell.failed for cell in found)
+    counts = ("done", *(["failed"] if failed else []))
+    _add_columns(table, (*places, "variant"), (*counts, *metrics))
+    for cell in found:
+        words = [*(getattr(cell, name) for name in places), _variant(cell, shared)]
+        row = [plain(name) for name in words]
+        row += [plain(len(cell.runs)), *([plain(len(cell.failed))] if failed else [])]
         table.add_row(*row, *(_written(cell.summary(metric)) for metric in metrics))
     wide_console().print(table)
+
+
+def _add_columns(table: Table, words: Sequence[str], numbers: Sequence[str]) -> None:
+    """Add columns: where a terminal is narrow, words are broken, numbers never."""
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, no_wrap=True)
+
+
+def _variant(cell: Cell, shared: Mapping[str, Any]) -> str:
+    """Return the name of a variant without what all cells share, which stands once below."""
+    from sffa.report.variants import written as named
+
+    own = cell.deviations
+    if cell.variant != named(own):  # named by other settings, or the only one
+        return cell.variant
+    return named({key: value for key, value in own.items() if key not in shared})
 
 
 def _written(found: Summary | None) -> str:
@@ -71,9 +100,7 @@ def best(
         print(json.dumps({"chosen_by": CHOSEN_BY, "choices": [_chosen(c) for c in found]}))
         return
     table = Table(box=SIMPLE_HEAD, caption=f"chosen by {CHOSEN_BY}")
-    columns = ("dataset", "scenario", "method", "algorithm", "settings", "tried", "seeds")
-    for name in (*columns, "held out, %", "test, %"):
-        table.add_column(name)
+    _add_columns(table, (*_PLACE, "settings"), ("tried", "seeds", "held out, %", "test, %"))
     for choice in found:
         cell = choice.cell
         names = (*cell.place, cell.variant or "the only ones", choice.tried, len(choice.seeds))

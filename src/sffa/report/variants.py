@@ -46,7 +46,22 @@ def deviations(run: Record) -> dict[str, Any]:
     return {
         key: value
         for key, value in own.items()
-        if key != "negatives" and _text(value) != _text(usual.get(key, _default(key)))
+        if not (run.static and key == "negatives")  # which are the method of a static run
+        and _text(value) != _text(usual.get(key, _default(key)))
+    }
+
+
+def common(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings that all have, with the same value.
+
+    >>> common([{"lr": 0.1, "k": 5}, {"lr": 0.2, "k": 5}])
+    {'k': 5}
+    """
+    first, *others = each or [{}]
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in other and _text(other[key]) == _text(value) for other in others)
     }
 
 
