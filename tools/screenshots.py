@@ -147,7 +147,7 @@ def scroll_to(browser: webdriver.Chrome, heading: str | None) -> None:
     """Scroll to the first such heading, below the bar of the site."""
     if heading:
         script = "document.querySelector('article ' + arguments[0])?.scrollIntoView()"
-        browser.execute_script(script, heading)
+        browser.execute_script(f"{script}; window.scrollBy(0, -64)", heading)
         time.sleep(0.3)
 
 

@@ -71,8 +71,8 @@ for name, result in {"replay": replay, "gaussian": gaussian}.items():
     print(f"{name:9} {result.experiences[-1]['strategy_mb']:.3f} MB")
 
 # %% [markdown]
-# The same on the command line: `sffa continual --dataset digits --method naive,replay,gaussian
-# --hidden 200,200 --batch-size 32 --epochs 5 --lr 3e-3`. Which method to take:
-# [choose a method](../howto/choose.md). What `gaussian` remembers: `sffa analyze memory`.
+# On the command line, all three with SFFA: `sffa continual --dataset digits --method
+# naive,replay,gaussian --hidden 200,200 --batch-size 32 --epochs 5 --lr 3e-3`. Which method to
+# take: [choose a method](../howto/choose.md). What `gaussian` remembers: `sffa analyze memory`.
 #
 # Next: [a table that meets new classes](new_classes.md).

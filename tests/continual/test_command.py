@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -56,12 +57,28 @@ def test_all_methods_and_algorithms_are_compared_side_by_side(tmp_path: Path) ->
     assert found["si", "bp"]["network"] == {}
 
 
+def test_names_between_commas_are_compared_side_by_side(tmp_path: Path) -> None:
+    chosen = ["--method", "naive,replay", "--algorithm", "bp,sffa", "--experiences", "2", "--json"]
+    records = json.loads(sffa(*chosen, "--out", str(tmp_path)))
+    found = [(r["method"], r["algorithm"]) for r in records]
+    assert found == [("naive", "bp"), ("naive", "sffa"), ("replay", "bp"), ("replay", "sffa")]
+
+
+def test_of_a_long_stream_means_are_shown(tmp_path: Path) -> None:
+    stream = ["--stream", "permuted", "--scenario", "domain", "--experiences", "13"]
+    text = sffa("--algorithm", "slda", *stream, "--out", str(tmp_path))
+    assert "mean of all 13" in text
+    assert re.search(r"experience 13 +13 +\d+\.\d\d +\d+\.\d\d", text)
+
+
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
         ("ewc.strenght=1", "did you mean 'ewc.strength'"),
         ("k", "key=value"),
         ("gat=0.3", "did you mean 'gate'"),
+        ("negativs=uniform", "did you mean 'negatives'"),
+        ("repetition.times=2", "an option of the stream 'repetition'"),
         ("class_order=[[0,1],[1,2]]", "class 1 is in experiences 0 and 1"),
     ],
 )

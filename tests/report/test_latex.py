@@ -50,8 +50,9 @@ def test_what_records_say_is_text_and_nothing_else(document: Path) -> None:
 
 def test_bold_and_code_are_set_and_long_tables_go_over_pages() -> None:
     rows = [["a", "**1.00**"]] * 50
-    text = as_latex("T", [Section("S", ["Run `sffa_x`.", TextTable(["x", "y"], rows)])])
-    assert r"\texttt{sffa\_x}" in text
+    words = "Run `sffa_x` in **bold** words."
+    text = as_latex("T", [Section("S", [words, TextTable(["x", "y"], rows)])])
+    assert r"Run \texttt{sffa\_x} in \textbf{bold} words." in text
     assert text.count(r"\textbf{1.00}") == 50
     assert r"\begin{longtable}" in text
 

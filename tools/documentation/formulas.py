@@ -31,7 +31,10 @@ def _block(latex: str) -> str:
 
 def mathml(latex: str, display: str) -> str:
     """Return the formula as MathML; what the converter does not know fails the build."""
-    found: str = convert(html.unescape(latex).strip(), display=display)
+    plain = html.unescape(latex).strip()
+    for bars in (r"\lVert", r"\rVert"):  # as fences they would stretch to the exponent behind them
+        plain = plain.replace(bars, r"\|")
+    found: str = convert(plain, display=display)
     if "\\" in found:
         raise PluginError(f"a formula has a command that is not known: {latex}")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Self
 
 from rich.console import Console
@@ -11,6 +12,8 @@ from rich.progress import Progress as Bars
 
 from sffa.continual import Result
 from sffa.core import Callback, Epoch, Learner, Progress
+
+MOST_SHOWN = 12  # groups of classes whose accuracies are shown one by one
 
 
 class Bar(Callback):
@@ -68,7 +71,21 @@ class ExperienceBar(Bar):
         if result.done:
             learned = result.learned or range(1, len(result.chances) + 1)
             row = zip(result.rows[-1], learned, strict=True)
-            seen = ", ".join(f"{v:.1f}" for v, at in row if at is not None and at <= result.done)
+            known = [v for v, at in row if at is not None and at <= result.done]
             classes = result.experiences[-1]["classes"]
             total = "" if result.total is None else f" of {result.total}"
-            self.say(f"{self.title}: experience {result.done}{total}, classes {classes}: {seen} %")
+            told = _accuracies(known)
+            self.say(f"{self.title}: experience {result.done}{total}, classes {classes}: {told}")
+
+
+def _accuracies(known: list[float]) -> str:
+    """Return the accuracies on what has been learned, of many their mean.
+
+    >>> _accuracies([97.25, 91.0]), _accuracies([50.0, 60.0] * 10), _accuracies([])
+    ('97.2, 91.0 %', '55.0 % on average over 20', 'nothing is learned whole yet')
+    """
+    if not known:
+        return "nothing is learned whole yet"
+    if len(known) > MOST_SHOWN:
+        return f"{fmean(known):.1f} % on average over {len(known)}"
+    return ", ".join(f"{value:.1f}" for value in known) + " %"

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from sffa.cli.bars import ExperienceBar
 from sffa.cli.models import about, probe_writable
@@ -37,17 +35,18 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.cli.signals import stop_requests
-from sffa.cli.text import plain, say
+from sffa.cli.stream_tables import comparison, matrix_table
+from sffa.cli.text import say
 from sffa.continual import METHODS, PAPER, STREAMS, ContinualConfig, Within, options_of, run
 from sffa.continual.checkpoint import branch_of
 from sffa.continual.strategies.registry import expectation
 from sffa.continual.streams.registry import find_stream
 from sffa.core import Callback, NetworkConfig
 from sffa.core.learner import kind_of
-from sffa.core.presets import COMPARED, is_network, learner_class, preset_of
+from sffa.core.presets import COMPARED, PRESETS, is_network, learner_class, preset_of
 from sffa.data import Dataset, load
 from sffa.environment import describe
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, nearest
 from sffa.files import replacing, write_text
 from sffa.record import Record
 from sffa.report.cells import cells
@@ -56,7 +55,7 @@ from sffa.study.configuration import Run, file_name
 from sffa.study.upgrade import from_json
 from sffa.study.user_code import is_current
 
-_METHOD = f"{', '.join(METHODS)}; joined by +; all of the paper; or module:Class."
+_METHOD = f"{', '.join(METHODS)}; joined by +; several: a,b; all of the paper; or module:Class."
 RUNS = Path("runs")
 _STREAM = f"{', '.join(STREAMS)}; or module:Class."
 _SAVE = "Keep the trained network here."
@@ -85,7 +84,7 @@ _From = Annotated[
 _At = Annotated[
     int | None, typer.Option("--at", min=1, help="After so many experiences of --from.")
 ]
-_ALGORITHM = f"{', '.join(COMPARED)}, all; or module:Class."
+_ALGORITHM = f"{', '.join(COMPARED)}; several: a,b; all; or module:Class."
 
 
 def continual(
@@ -227,21 +226,26 @@ def _print_json(records: list[Record]) -> None:
 def _show(records: list[Record], curves: Path) -> None:
     """Print the accuracies of all runs, and draw those of several together."""
     for record in records:
-        Console().print(_matrix_table(record))
+        Console().print(matrix_table(record))
     if len(records) > 1:
-        Console().print(_comparison(records))
+        Console().print(comparison(records))
         draw_curves(records, curves)
 
 
 def _configurations(common: dict[str, Any], asked: dict[str, Any]) -> list[ContinualConfig]:
     method, algorithm = common["method"], common["algorithm"]
-    methods = list(PAPER) if method == "all" else [method]
-    algorithms = list(COMPARED) if algorithm == "all" else [algorithm]
+    methods = list(PAPER) if method == "all" else _several(method)
+    algorithms = list(COMPARED) if algorithm == "all" else _several(algorithm)
     return [
         _configured(common, m, a, asked, len(methods) > 1, len(algorithms) > 1)
         for m in methods
         for a in algorithms
     ]
+
+
+def _several(names: str) -> list[str]:
+    """Return the names between commas, each once."""
+    return list(dict.fromkeys(name.strip() for name in names.split(",")))
 
 
 def _configured(
@@ -269,9 +273,19 @@ def _configured(
         elif key not in NetworkConfig.model_fields and (owner := _owner(key, method)):
             options[f"{owner}.{key}"] = value
         elif not algorithms or is_network(algorithm):
+            _check_spelling(key, algorithm)
             network[key.removeprefix("network.")] = value
     chosen = {"method": method, "algorithm": algorithm, "options": options, "network": network}
     return ContinualConfig(**{**common, **chosen, **run_fields})
+
+
+def _check_spelling(key: str, algorithm: str) -> None:
+    """Refuse what is no option of the network, but nearly one of the run."""
+    known = [*NetworkConfig.model_fields, *NetworkConfig.renamed]
+    if algorithm in PRESETS and is_network(algorithm) and not nearest(key, known):
+        hint = nearest(key, list(ContinualConfig.model_fields))
+        if hint:
+            raise ConfigurationError(f"unknown option '{key}'{hint}")
 
 
 def _check_save(save: Path | None, configs: list[ContinualConfig]) -> None:
@@ -380,48 +394,6 @@ def _run(
 def dataset_name(dataset: str) -> str:
     """Return a dataset's name, or the last part of its path."""
     return Path(dataset).stem if "/" in dataset else dataset
-
-
-def _matrix_table(record: Record) -> Table:
-    """Show accuracies in percent: a row after each experience, a column for each test split."""
-    numbers = record.metrics
-    table = Table(
-        box=SIMPLE_HEAD,
-        title=plain(
-            f"{record.algorithm}, {record.method}, {record.scenario} IL, "
-            f"{record.dataset}, seed {record.seed}"
-        ),
-        caption=f"Acc {numbers['acc']:.2f}, Fgt {numbers['fgt']:.2f}, FwT {numbers['fwt']:.2f}, "
-        f"BWT {numbers['bwt']:.2f} %"
-        + (f"; held out {numbers['val_acc']:.2f} %" if "val_acc" in numbers else ""),
-    )
-    table.add_column("after")
-    details = record.details
-    for part in details.get("tests", details["experiences"]):
-        table.add_column("/".join(str(label) for label in part["classes"]), justify="right")
-    rows = details["matrix"]
-    seen = details.get("seen", range(len(rows)))
-    learned = details.get("learned", range(1, len(rows[0]) + 1))
-    for done, row in zip(seen, rows, strict=True):
-        cells = [
-            f"[bold]{v:.2f}[/]" if at == done else f"{v:.2f}"
-            for v, at in zip(row, learned, strict=True)
-        ]
-        table.add_row("nothing" if not done else f"experience {done}", *cells)
-    return table
-
-
-def _comparison(records: list[Record]) -> Table:
-    """Show accuracy and forgetting side by side: a row for each method and algorithm."""
-    table = Table(box=SIMPLE_HEAD, title="in percent")
-    for column in ("method", "algorithm", "Acc", "Fgt", "FwT", "BWT", "seconds", "memory MB"):
-        table.add_column(column, justify="left" if column in ("method", "algorithm") else "right")
-    for record in records:
-        numbers = [f"{record.metrics[key]:.2f}" for key in ("acc", "fgt", "fwt", "bwt")]
-        kept = f"{record.details['experiences'][-1]['strategy_mb']:.1f}"
-        seconds = f"{record.seconds or 0:.0f}"
-        table.add_row(plain(record.method), plain(record.algorithm), *numbers, seconds, kept)
-    return table
 
 
 def draw_curves(records: list[Record], path: Path) -> None:

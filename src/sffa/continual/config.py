@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sffa.continual.strategies.registry import make_strategy
+from sffa.continual.strategies.registry import METHODS, make_strategy
 from sffa.continual.stream import Scenario
-from sffa.continual.streams.registry import check_stream, find_stream
+from sffa.continual.streams.registry import STREAMS, check_stream, find_stream
 from sffa.core.config import (
     NetworkConfig,
     PartName,
@@ -134,6 +134,10 @@ class ContinualConfig(Strict):
         stream = find_stream(self.stream)
         others = self.method_options
         check_stream(self.stream, {k: v for k, v in self.options.items() if k not in others})
+        for key in others:
+            owner = key.rpartition(".")[0]
+            if owner in STREAMS and owner not in METHODS:
+                raise ValueError(f"'{key}' is an option of the stream '{owner}': choose that too")
         make_strategy(self.parts, others)
         if not stream.boundaries and self.epochs > 1:
             raise ValueError(f"stream '{self.stream}' is seen once: use epochs=1")

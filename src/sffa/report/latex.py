@@ -85,7 +85,11 @@ def escaped(text: object) -> str:
     >>> print(escaped("50 % ± 2_a"))
     50 \% $\pm$ 2\_a
     """
-    line = " ".join(str(text).split())
+    return _plain(" ".join(str(text).split()))
+
+
+def _plain(line: str) -> str:
+    """Return a line as LaTeX, the spaces at its ends included."""
     return "".join(_SIGNS.get(sign, sign if ord(sign) < 256 else "?") for sign in line)
 
 
@@ -100,7 +104,7 @@ def _part(text: str) -> str:
         return f"\\textbf{{{escaped(text[2:-2])}}}"
     if text.startswith("`") and text.endswith("`") and len(text) > 2:
         return f"\\texttt{{{escaped(text[1:-1])}}}"
-    return escaped(text)
+    return _plain(text)
 
 
 def _section(section: Section, kind: str) -> str:
