@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sffa.kernels import team
 
-_WORK = 16  # multiply-adds that an update is worth: it waits for memory
+if TYPE_CHECKING:
+    from sffa.kernels.openmp import Call
 
-
-class _Row(NamedTuple):
-    parameter: Tensor
-    grad: Tensor
-    mean: Tensor
-    square: Tensor
-    step: Tensor
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+_WORK = 4  # multiply-adds that an update is worth: it waits for memory
 
 
 class Adam(torch.optim.Adam):
-    """torch's fused Adam; inside `team.one_thread` its large parameters are cut into parts."""
+    """torch's fused Adam; inside `team.one_thread`, the same as one compiled loop."""
 
     def __init__(self, parameters: list[Tensor], lr: float) -> None:
         super().__init__([{"params": parameters}], lr=lr, fused=True)
+        self._calls: dict[int, tuple[Call, list[Any]]] = {}  # by group, with the counts of steps
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what is pickled, which has no loops in it."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._calls = {}
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
@@ -33,54 +35,48 @@ class Adam(torch.optim.Adam):
         if not team.limited():
             super().step(closure)
             return
-        for group in self.param_groups:
-            given = [p for p in group["params"] if p.grad is not None]
-            states = [self._state_of(parameter) for parameter in given]
+        tensors = [self._tensors_of(group) for group in self.param_groups]
+        if not all(map(self._ready, range(len(tensors)), tensors)):
+            super().step(closure)
+            return
+        for number, (group, given) in enumerate(zip(self.param_groups, tensors, strict=True)):
             if given:
-                torch._foreach_add_([state["step"] for state in states], 1)
-            small = []
-            for parameter, state in zip(given, states, strict=True):
-                moments = state["exp_avg"], state["exp_avg_sq"]
-                row = _Row(parameter, parameter.grad, *moments, state["step"])
-                work = _WORK * parameter.numel()
-                if team.parts_for(work, len(parameter)) == 1:
-                    small.append(row)
-                else:
-                    team.run(partial(_update_part, group, row), len(parameter), work)
-            if small:
-                _update(group, small)
+                call, steps = self._calls[number]
+                for step in steps:
+                    np.add(step, 1, out=step)
+                call.set_numbers(len(steps), float(group["lr"]), *group["betas"], group["eps"])
+                call.run()
 
-    def _state_of(self, parameter: Tensor) -> dict[str, Tensor]:
-        """Return step, mean and mean square of a parameter, which begin at zero."""
+    def _tensors_of(self, group: dict[str, Any]) -> list[Tensor]:
+        """Return each parameter that has a gradient, with that, mean, mean square and step."""
+        tensors: list[Tensor] = []
+        for parameter in group["params"]:
+            grad = parameter.grad
+            if grad is not None:
+                state = self.state[parameter] or self._begin(parameter)
+                tensors += (parameter, grad, *(state[key] for key in _MOMENTS))
+        return tensors
+
+    def _begin(self, parameter: Tensor) -> dict[str, Tensor]:
+        """Return a new state of a parameter: all zero."""
         state: dict[str, Tensor] = self.state[parameter]
-        if not state:
-            state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
-            state["exp_avg"] = torch.zeros_like(parameter, requires_grad=False)
-            state["exp_avg_sq"] = torch.zeros_like(parameter, requires_grad=False)
+        state["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
+        for key in ("exp_avg", "exp_avg_sq"):
+            state[key] = torch.zeros_like(parameter, requires_grad=False)
         return state
 
+    def _ready(self, number: int, tensors: list[Tensor]) -> bool:
+        """Whether there is a loop for a group, kept or made."""
+        kept, group = self._calls.get(number), self.param_groups[number]
+        if group["weight_decay"] or group["amsgrad"] or group["maximize"]:
+            return False
+        if kept is not None and kept[0].holds(tensors):
+            return True
+        from sffa.kernels import openmp, tasks
 
-def _update_part(group: dict[str, Any], row: _Row, first: int, last: int) -> None:
-    weight, grad, mean, square, step = row
-    part = slice(first, last)
-    _update(group, [_Row(weight[part], grad[part], mean[part], square[part], step)])
-
-
-def _update(group: dict[str, Any], rows: list[_Row]) -> None:
-    parameters, grads, means, squares, steps = (list(column) for column in zip(*rows, strict=True))
-    beta1, beta2 = group["betas"]
-    torch._fused_adam_(
-        parameters,
-        grads,
-        means,
-        squares,
-        [],
-        steps,
-        lr=group["lr"],
-        beta1=beta1,
-        beta2=beta2,
-        weight_decay=group["weight_decay"],
-        eps=group["eps"],
-        amsgrad=False,
-        maximize=False,
-    )
+        if not all(openmp.fits(tensor) for tensor in tensors):
+            return False
+        size = sum(parameter.numel() for parameter in tensors[::5])
+        call = openmp.Call(tasks.adam, tensors, size=size, work=_WORK * size)
+        self._calls[number] = call, [step.numpy() for step in tensors[4::5]]
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -130,7 +131,7 @@ def check_finite(x: Tensor, where: str = "") -> None:
     ...
     sffa.errors.DataError: example 1 of the batch has a value that is not finite: nan
     """
-    if not x.is_floating_point() or bool(x.sum(dtype=torch.float32).isfinite()):
+    if not x.is_floating_point() or math.isfinite(x.sum(dtype=torch.float32).item()):
         return
     flat = x.reshape(len(x), -1)
     wrong = (~flat.float().isfinite()).nonzero()

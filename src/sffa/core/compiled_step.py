@@ -35,6 +35,7 @@ class CompiledStep:
 
     def __init__(self, layers: Sequence[Layer], labels: int, batch: int, candidates: int) -> None:
         self.candidates = torch.empty(batch, candidates, dtype=torch.int32)
+        self._asked: tuple[Tensor, int] | None = None  # whose candidates these are
         self.passes: list[LayerPass] = []
         self.right = np.empty(batch, np.int64)
         below: Below | None = None
@@ -49,11 +50,14 @@ class CompiledStep:
         self, layers: Sequence[Layer], x: Tensor, codes: Tensor, candidates: Tensor
     ) -> None:
         """Let the layers answer, from the first on."""
-        self.candidates.copy_(candidates)
+        now = candidates, candidates._version
+        if self._asked is None or self._asked[0] is not candidates or self._asked[1] != now[1]:
+            self.candidates.copy_(candidates)
+            self._asked = now
         for layer, made in zip(layers, self.passes, strict=False):
             torch.mm(x, layer.image, out=made.shared)
-            torch.addmm(layer.bias, codes, layer.code, out=made.label)
-            made.scan(None if layer.latent is None else layer.latent.detach())
+            made.fill_label(codes, layer.code, layer.bias)
+            made.scan(layer.latent)
 
     def aims(self, column: Tensor, weight: Tensor | None) -> tuple[Any, ...] | None:
         """Return what a batch asks of every layer; None if a label is not among its candidates."""
@@ -68,9 +72,14 @@ class CompiledStep:
         """Set the gradients of a layer's parameters and return its loss."""
         made = self.passes[number]
         loss = made.loss(aims, _options(config, cast(SymmetricGoodness, layer.goodness)))
+        image, code, bias = room(layer.image), room(layer.code), room(layer.bias)
         latent = None if layer.latent is None else room(layer.latent)
         made.gradients.run(latent)
-        layer.set_gradients(x, codes, made.gradients.to_shared, made.gradients.to_label, latent)
+        made.gradients.fill_label(codes, code, bias)
+        torch.mm(x.t(), made.gradients.to_shared, out=image)
+        layer.image.grad, layer.code.grad, layer.bias.grad = image, code, bias
+        if layer.latent is not None:
+            layer.latent.grad = latent
         return loss
 
 

@@ -47,6 +47,7 @@ class Learner(nn.Module, ABC):
     closed_form: ClassVar[bool] = False
     _kept_affine: Any = None  # of the class too: learners pickled by earlier versions have none
     _kept_columns: Any = None
+    _kept_candidates: Any = None
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -206,12 +207,13 @@ class Learner(nn.Module, ABC):
     def prepare(self, x: Tensor | Array) -> Tensor:
         """Flatten a batch to (batch, inputs), move it to the device and standardise it."""
         tensor = tensor_of(x, self.device)
-        if tensor.ndim == 0 or tensor[:1].numel() != self.inputs * min(len(tensor), 1):
+        shape = tensor.shape
+        if not shape or (shape[0] and shape[1:].numel() != self.inputs):
             raise DataError(
-                f"expected examples of {self.inputs} features, got a batch of shape "
-                f"{tuple(tensor.shape)}"
+                f"expected examples of {self.inputs} features, got a batch of shape {tuple(shape)}"
             )
-        tensor = tensor.reshape(len(tensor), self.inputs)
+        if len(shape) != 2:
+            tensor = tensor.reshape(shape[0], self.inputs)
         shift, scale = self._affine(255.0 if tensor.dtype == torch.uint8 else 1.0)
         return torch.addcmul(shift, tensor.float(), scale)
 
@@ -234,6 +236,8 @@ class Learner(nn.Module, ABC):
             known = torch.tensor(self.classes, device=self.device)
             self._kept_columns = (list(self.classes), self.device), *known.sort()
         ordered, order = self._kept_columns[1:]
+        if self.classes == list(range(len(self.classes))) and _all_below(labels, len(self.classes)):
+            return labels
         place = torch.searchsorted(ordered, labels).clamp_(max=max(len(self.classes) - 1, 0))
         if not self.classes or not torch.equal(ordered[place], labels):
             wrong = [label for label in torch.unique(labels).tolist() if label not in self.classes]
@@ -245,7 +249,7 @@ class Learner(nn.Module, ABC):
         if not self.classes:
             raise DataError("the learner has met no class yet; call add_classes first")
         if task is None:
-            return torch.arange(len(self.classes), device=self.device).expand(batch, -1)
+            return self._all_columns(batch)
         tasks = self.task_of_each(batch, task)
         unknown = [t for t in torch.unique(tasks).tolist() if t not in self.tasks]
         if unknown:
@@ -259,6 +263,14 @@ class Learner(nn.Module, ABC):
         rows = torch.searchsorted(torch.tensor(known, device=self.device), tasks.contiguous())
         chosen = table[rows]
         return chosen[:, (chosen >= 0).any(dim=0)] if batch else chosen
+
+    def _all_columns(self, batch: int) -> Tensor:
+        """Return every column for each example, kept for the next batch of that size."""
+        now = len(self.classes), batch, self.device
+        if self._kept_candidates is None or self._kept_candidates[0] != now:
+            columns = torch.arange(len(self.classes), device=self.device)
+            self._kept_candidates = now, columns.expand(batch, -1)
+        return self._kept_candidates[1]  # type: ignore[no-any-return]
 
     def task_of_each(self, batch: int, task: Task) -> Tensor:
         """Return the task of each example."""
@@ -375,6 +387,14 @@ class Learner(nn.Module, ABC):
 
     def check_restored(self) -> None:
         """Refuse classes and tasks of a file that do not go with its tensors."""
+
+
+def _all_below(labels: Tensor, count: int) -> bool:
+    """Whether labels are 0, 1, … below a number; on a CPU, where looking costs little."""
+    if not labels.numel() or not labels.is_cpu:
+        return False
+    least, most = labels.aminmax()
+    return bool(least >= 0) and bool(most < count)
 
 
 def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Any:

@@ -1,4 +1,4 @@
-"""Compiled loops: choose winners, gather weights, scatter gradients; pull weights back.
+"""Compiled loops: gather weights, choose winners, scatter gradients; change weights.
 
 A loop goes through the rows from ``first`` to ``last``, so that `sffa.kernels.openmp` can run parts
 of it side by side; each part writes rows of its own and sums in a fixed order. numba's own parallel
@@ -8,39 +8,16 @@ index makes numba test each one for Python's counting from the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-# Sums may be reordered and fused; NaN and infinity keep their meaning.
-_MATH = {"reassoc", "contract", "nsz", "arcp"}
+from sffa.kernels import selection
+from sffa.kernels.loops import MATH, loop
+
 _U = np.uint32
 _F = np.float32
 
-TINY = 1e-12
-UNIT, LITERAL, RMS = 0, 1, 2
 
-
-def loop(**options: Any) -> Callable[[Any], Any]:
-    """Compile a function for the loops here and elsewhere."""
-    return cached(njit, nogil=True, **options)
-
-
-def cached(compiler: Callable[..., Any], *given: Any, **options: Any) -> Callable[[Any], Any]:
-    """Compile a function and keep the code on disk; where no folder takes it, in memory only."""
-
-    def decorate(function: Any) -> Any:
-        try:
-            return compiler(*given, cache=True, **options)(function)
-        except RuntimeError:  # numba found no folder that it can write
-            return compiler(*given, **options)(function)
-
-    return decorate
-
-
-@loop(fastmath=_MATH)
+@loop(fastmath=MATH)
 def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
     """Add ``values @ weight[rows]`` to ``drive``, several rows at a time to spare stores."""
     n = drive.size
@@ -65,157 +42,6 @@ def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
 
 
 @loop()
-def _lower_bound(maxima, blocks, k):  # type: ignore[no-untyped-def]
-    """Bisect for a value that k of ``maxima[:blocks]`` reach, or a few more."""
-    low = maxima[0]
-    high = maxima[0]
-    for b in range(blocks):
-        low = maxima[b] if maxima[b] < low else low
-        high = maxima[b] if maxima[b] > high else high
-    for _ in range(24):
-        middle = _F(0.5) * (low + high)
-        reached = np.int32(0)
-        for b in range(blocks):
-            reached += np.int32(maxima[b] >= middle)
-        if reached < k:
-            high = middle
-        else:
-            low = middle
-            if reached == k:
-                break
-    return low
-
-
-@loop()
-def _least(value, k):  # type: ignore[no-untyped-def]
-    """Return the smallest of ``value[:k]`` and its place."""
-    least = value[0]
-    place = 0
-    for i in range(1, k):
-        smaller = value[i] < least
-        least = value[i] if smaller else least
-        place = i if smaller else place
-    return least, place
-
-
-@loop()
-def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
-    """Bring the k largest of ``count`` values, and their places in ``found``, to the front."""
-    least, place = _least(value, k)
-    for i in range(k, count):
-        if value[i] > least:
-            value[place] = value[i]
-            found[place] = found[i]
-            least, place = _least(value, k)
-
-
-@loop()
-def _scratch(width, blocks):  # type: ignore[no-untyped-def]
-    """Return the working memory of `_select` for halves of ``width // 2`` drives."""
-    places, values = np.empty(width // 2 + 1, _U), np.empty(width // 2 + 1, _F)
-    return np.empty((2, blocks), _F), np.empty(blocks + 1, _U), places, values
-
-
-@loop()
-def _block_maxima(drive, blocks, maxima, other):  # type: ignore[no-untyped-def]
-    """Fill ``maxima`` with the largest drive of each block.
-
-    Block b holds the drives b, b+blocks, b+2·blocks, …, so these are element-wise maxima of
-    contiguous runs, of which the last is shorter. They go back and forth between two arrays: into
-    the same one, only what grows would be stored, which is slow.
-    """
-    size = np.uint64(drive.size)
-    rest = size % blocks
-    end = size - rest
-    for b in range(rest):
-        maxima[b] = drive[b] if drive[b] > drive[end + b] else drive[end + b]
-    for b in range(rest, blocks):
-        maxima[b] = drive[b]
-    start = blocks
-    while start < end:
-        for b in range(blocks):
-            other[b] = drive[start + b] if drive[start + b] > maxima[b] else maxima[b]
-        start += blocks
-        if start >= end:
-            maxima[:] = other
-            break
-        for b in range(blocks):
-            maxima[b] = drive[start + b] if drive[start + b] > other[b] else other[b]
-        start += blocks
-
-
-@loop()
-def _select(drive, k, blocks, scratch):  # type: ignore[no-untyped-def]
-    """Put the places and values of the k largest drives first in the last two of ``scratch``.
-
-    What k maxima of blocks reach, at least k drives reach: the winners are among the drives that
-    reach that bound, and those are in the few blocks whose maximum does.
-    """
-    (maxima, other), hit, found, value = scratch
-    n = _U(drive.size)
-    _block_maxima(drive, np.uint64(blocks), maxima, other)
-    bound = _lower_bound(maxima, blocks, k)
-    hits = _U(0)
-    for b in range(_U(blocks)):
-        hit[hits] = b
-        hits += _U(maxima[b] >= bound)
-    count = _U(0)
-    for i in range(hits):
-        j = hit[i]
-        while j < n:
-            found[count] = j
-            count += _U(drive[j] >= bound)
-            j += _U(blocks)
-    if count < k:  # only when a drive is not a number: let it through, the loss will tell
-        for i in range(k):
-            found[i] = _U(i)
-        count = _U(k)
-    for i in range(count):
-        value[i] = drive[found[i]]
-    if count > k:
-        _keep_largest(found, value, np.int64(count), k)
-
-
-@loop()
-def _activate(drive, relu, norm, neurons, active, latent):  # type: ignore[no-untyped-def]
-    """Activate one half's winning drives; write latents and the same normalised.
-
-    Return their energy and their sum.
-    """
-    energy = total = _F(0)
-    for s in range(drive.size):
-        z = drive[s]
-        h = max(z, _F(0)) if relu else _F(1) / (_F(1) + np.exp(-z))
-        active[s] = h
-        energy += h * h
-        total += h
-    safe = max(energy, _F(TINY))
-    factor = _F(1) / safe if norm == LITERAL else _F(1) / np.sqrt(safe)
-    if norm == RMS:
-        factor *= np.sqrt(_F(neurons))
-    for s in range(drive.size):
-        latent[s] = active[s] * factor
-    return energy, total
-
-
-@loop()
-def _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c):  # type: ignore[no-untyped-def]
-    """Find and activate the k winners of each half of ``drive``; places are in the whole."""
-    place, active, latent, energy, activity = outputs
-    half = drive.size // 2
-    activity[b, c] = _F(0)
-    for side in range(2):
-        _select(drive[side * half : (side + 1) * half], k, blocks, scratch)
-        start, stop = side * k, (side + 1) * k
-        for s in range(k):
-            place[b, c, start + s] = scratch[2][s] + _U(side * half)
-        energy[b, c, side], total = _activate(
-            scratch[3][:k], relu, norm, neurons, active[b, c, start:stop], latent[b, c, start:stop]
-        )
-        activity[b, c] += total
-
-
-@loop()
 def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
     """Write the response to no label."""
     place, active, latent, energy, activity = outputs
@@ -237,8 +63,7 @@ def scan(  # type: ignore[no-untyped-def]
     """
     width = shared.shape[1]
     k, blocks = sizes
-    drive = np.empty(width, _F)
-    scratch = _scratch(width, blocks)
+    drive, scratch = selection.room(width, blocks)
     for b in range(first, last):
         for c in range(candidates.shape[1]):
             y = candidates[b, c]
@@ -247,8 +72,9 @@ def scan(  # type: ignore[no-untyped-def]
                 continue
             for j in range(width):
                 drive[j] = shared[b, j] + label[y, j]
-            _add_rows(drive, weight, below_place[b, c], below[b, c])
-            _respond(drive, k, blocks, scratch, relu, norm, width // 2, outputs, b, c)
+            _add_rows(drive[:width], weight, below_place[b, c], below[b, c])
+            half = width // 2
+            selection.respond(drive, half, k, scratch, relu, norm, half, outputs, b, c)
 
 
 @loop()
@@ -288,9 +114,8 @@ def scan_gated(  # type: ignore[no-untyped-def]
     k, blocks = sizes
     place = outputs[0]
     width, depth = own.shape[1], below_place.shape[2]
-    drive = np.empty(width, _F)
+    drive, scratch = selection.room(width, blocks)
     rows = np.empty(depth, _U)
-    scratch = _scratch(width, blocks)
     for c in range(candidates.shape[1]):
         for b in range(first, last):
             y = candidates[b, c]
@@ -301,8 +126,9 @@ def scan_gated(  # type: ignore[no-untyped-def]
                 drive[j] = shared[b, own[y, j]] + label[y, own[y, j]]
             for s in range(depth):
                 rows[s] = local[y, below_place[b, c, s]]
-            _add_rows(drive, packed[y], rows, below[b, c])
-            _respond(drive, k, blocks, scratch, relu, norm, neurons, outputs, b, c)
+            _add_rows(drive[:width], packed[y], rows, below[b, c])
+            half = width // 2
+            selection.respond(drive, half, k, scratch, relu, norm, neurons, outputs, b, c)
             for s in range(2 * k):
                 place[b, c, s] = own[y, place[b, c, s]]
 
@@ -350,7 +176,7 @@ def _sorted_by(keys, first, last):  # type: ignore[no-untyped-def]
     return order, start
 
 
-@loop(fastmath=_MATH)
+@loop(fastmath=MATH)
 def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no-untyped-def]
     """Sum ``scale[i]·grad[i // depth]`` into the row ``keys[i]`` of ``out`` at ``place``.
 
@@ -381,3 +207,44 @@ def add_quadratic_gradient(first, last, grad, curvature, weight, anchor, offset)
     else:
         for i in range(np.uint64(first), np.uint64(last)):
             grad[i] += curvature[i] * (weight[i] - anchor[i])
+
+
+@loop(fastmath=MATH)
+def label_part(first, last, codes, code, bias, label):  # type: ignore[no-untyped-def]
+    """Fill ``label`` (labels, width) with ``bias + codes @ code``; most of a code is zero."""
+    for y in range(first, last):
+        row = label[y]
+        row[:] = bias
+        for i in range(_U(codes.shape[1])):
+            if codes[y, i] != 0:
+                for j in range(row.size):
+                    row[j] += codes[y, i] * code[i, j]
+
+
+@loop(fastmath=MATH)
+def label_gradients(first, last, codes, to_label, to_code, to_bias):  # type: ignore[no-untyped-def]
+    """Fill ``to_code`` (size of a code, width) and ``to_bias``, a row more, from ``to_label``."""
+    for i in range(first, last):
+        row = to_code[i] if i < to_code.shape[0] else to_bias
+        row[:] = _F(0)
+        for y in range(_U(to_label.shape[0])):
+            bit = codes[y, i] if i < to_code.shape[0] else _F(1)
+            if bit != 0:
+                for j in range(row.size):
+                    row[j] += bit * to_label[y, j]
+
+
+@loop(fastmath={"contract"})
+def adam(first, last, weight, grad, mean, square, rates):  # type: ignore[no-untyped-def]
+    """Take a step of Adam on flat weights.
+
+    ``rates`` are the size of the step, what a gradient adds to mean and mean square, what corrects
+    the deviation at first, and ε.
+    """
+    size, to_mean, to_square, correction, epsilon = rates
+    for i in range(np.uint64(first), np.uint64(last)):
+        g = grad[i]
+        m = mean[i] + (g - mean[i]) * to_mean
+        v = square[i] + (g * g - square[i]) * to_square
+        mean[i], square[i] = m, v
+        weight[i] -= size * m / (np.sqrt(v) * correction + epsilon)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sffa.kernels.compiled import TINY, loop
+from sffa.kernels.loops import TINY, loop
 
 _F = np.float32
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from sffa.kernels import compiled, compiled_loss, tasks
+from sffa.kernels import compiled_loss, selection, tasks
 from sffa.kernels.compiled_loss import LossOptions
 from sffa.kernels.openmp import Call
 from sffa.kernels.winners import Gate, Rule, Winners
 
-_NORMS = {"unit": compiled.UNIT, "literal": compiled.LITERAL, "rms": compiled.RMS}
+_NORMS = {"unit": selection.UNIT, "literal": selection.LITERAL, "rms": selection.RMS}
 _WEIGHT = 10  # where `tasks.scan` has the weights from below
 _OUT = 4  # where `tasks.scatter` has what it fills
 
@@ -33,7 +33,8 @@ class LayerPass:
     """The winners for each example and candidate label, and the gradients they lead to.
 
     ``shared`` (batch, width) and ``label`` (labels, width), the parts of the drive, and
-    ``candidates`` (batch, candidates; int32) are read anew at each `scan`, which fills ``active``
+    ``candidates`` (batch, candidates; int32) are read anew at each `scan`, before which
+    `fill_label` may set ``label``. It fills ``active``
     and ``latent``, the winners' latents as they are and normalised for the next layer, ``energy``
     (batch, candidates, 2) and ``activity`` (batch, candidates), the sum of the latents.
     """
@@ -56,6 +57,18 @@ class LayerPass:
         self.energy, self.activity = torch.empty(*winners[:2], 2), torch.empty(winners[:2])
         self._packed = None if gate is None else _Packed(gate, below, len(label))
         self._scan: Call | None = None
+        self._label: Call | None = None
+
+    def fill_label(self, codes: Tensor, code: Tensor, bias: Tensor) -> None:
+        """Set ``label`` to ``bias + codes @ code``."""
+        if self._label is None:
+            size, work = len(codes), code.numel()
+            self._label = Call(
+                tasks.label_part, [codes, code, bias, self.label], size=size, work=work
+            )
+        for number, tensor in enumerate((codes, code, bias)):
+            self._label.give(number, tensor)
+        self._label.run()
 
     def scan(self, weight: Tensor | None) -> None:
         """Find the winners; ``weight`` (previous, width) multiplies the latents below."""
@@ -76,7 +89,7 @@ class LayerPass:
         return Call(
             tasks.scan if packed is None else tasks.scan_gated,
             [*outputs, self.activity, *drive, weight, *(packed.places if packed else ())],
-            [rule.k, _blocks(half, rule.k), rule.activation == "relu", _NORMS[rule.norm]],
+            [rule.k, selection.blocks_for(rule.k), rule.activation == "relu", _NORMS[rule.norm]],
             size=len(self.candidates),
             work=self.candidates.numel() * 2 * half * (2 + latent.index.shape[2]),
         )
@@ -126,7 +139,7 @@ class LayerGradients:
         to_energy: Tensor,
         to_activity: Tensor,
     ) -> None:
-        self.to_energy, self.to_activity, self._candidates = to_energy, to_activity, candidates
+        self.to_energy, self.to_activity = to_energy, to_activity
         place, self._winners = active.index, active.index.shape[2]
         to_drive = torch.empty(place.shape)
         self.to_shared, self.to_label = torch.empty(len(place), shape[1]), torch.empty(shape)
@@ -138,11 +151,11 @@ class LayerGradients:
             work=4 * place.numel(),
         )
         self._drives = place.flatten(0, 1), to_drive.flatten(0, 1)
-        self._keys = torch.empty_like(candidates)
         ones = torch.ones(candidates.shape)
-        self._to_label = self._scatter(self._keys, ones, self.to_label)
+        self._to_label = self._scatter(candidates, ones, self.to_label)  # none: among no rows
         self._below = below
         self._scatter_weight: Call | None = None
+        self._label: Call | None = None
 
     def _scatter(self, keys: Tensor, scale: Tensor, out: Tensor) -> Call:
         given = [keys.flatten(), scale.flatten(), *self._drives, out]
@@ -152,7 +165,6 @@ class LayerGradients:
     def run(self, to_weight: Tensor | None) -> None:
         """Fill ``to_shared``, ``to_label`` and, where there is a layer below, ``to_weight``."""
         self._differentiate.run()
-        torch.clamp(self._candidates, min=0, out=self._keys)
         self._to_label.run()
         if self._below is None or to_weight is None:
             return
@@ -161,6 +173,16 @@ class LayerGradients:
             self._scatter_weight = self._scatter(latent.index, latent.value, to_weight)
         self._scatter_weight.give(_OUT, to_weight)
         self._scatter_weight.run()
+
+    def fill_label(self, codes: Tensor, to_code: Tensor, to_bias: Tensor) -> None:
+        """Fill the gradients of what `LayerPass.fill_label` was given from ``to_label``."""
+        if self._label is None:
+            given = [codes, self.to_label, to_code, to_bias]
+            size, work = len(to_code) + 1, to_code.numel()
+            self._label = Call(tasks.label_gradients, given, size=size, work=work)
+        for number, tensor in ((0, codes), (2, to_code), (3, to_bias)):
+            self._label.give(number, tensor)
+        self._label.run()
 
 
 class _Packed:
@@ -204,9 +226,3 @@ def _no_latent(candidates: Tensor) -> Winners:
     """Return what the first layer sees below."""
     value = torch.empty(*candidates.shape, 0)
     return Winners(value.int(), value)
-
-
-def _blocks(half: int, k: int) -> int:
-    """Choose into how many blocks a half is cut for the search of its k winners."""
-    blocks = max(64, 32 * -(-2 * k // 32))
-    return blocks if half >= 2 * blocks else half

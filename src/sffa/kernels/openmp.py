@@ -22,7 +22,7 @@ from torch import Tensor
 from sffa.kernels import team
 
 LEAST = 200_000  # multiply-adds that are worth a thread: some ten microseconds of one
-NUMBERS = 4  # that a task can be given
+NUMBERS = 5  # that a task can be given
 _FIRST = 3 + NUMBERS  # where tensors begin in a task's data
 _MOST = 3  # dimensions of a tensor
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -48,7 +48,7 @@ class Call:
         self,
         task: Task,
         tensors: Sequence[Tensor],
-        numbers: Sequence[int] = (),
+        numbers: Sequence[int | float] = (),
         *,
         size: int,
         work: int,
@@ -60,16 +60,37 @@ class Call:
         self._chunks, self._size = chunks, size
         self._tensors = list(tensors)  # kept, as the loop knows their addresses only
         places = [number for tensor in tensors for number in _place(tensor)]
-        padding = [0] * (NUMBERS - len(numbers))
-        self._data = np.array([0, 1, size, *numbers, *padding, *places], np.int64)
+        self._addresses = places[:: 1 + _MOST]
+        self._data = np.array([0, 1, size, *[0] * NUMBERS, *places], np.int64)
         self._where = self._data.ctypes.data
+        self._numbers = self._data[3:_FIRST].view(np.float64)
+        self.set_numbers(*numbers)
+
+    def set_numbers(self, *numbers: int | float) -> None:
+        """Give the task its numbers, those that are not whole by their bits."""
+        for place, number in enumerate(numbers):
+            if isinstance(number, float):
+                self._numbers[place] = number
+            else:
+                self._data[3 + place] = number
+
+    def holds(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether it was made with these tensors, and they are where they were."""
+        return len(tensors) == len(self._tensors) and all(
+            new is old and new.data_ptr() == place
+            for new, old, place in zip(tensors, self._tensors, self._addresses, strict=True)
+        )
 
     def give(self, number: int, tensor: Tensor) -> None:
         """Put a tensor of the same shape in the place of one."""
-        if tensor.shape != self._tensors[number].shape:
-            raise ValueError(f"expected the shape {self._tensors[number].shape}")
+        known = self._tensors[number]
+        if tensor.shape != known.shape:
+            raise ValueError(f"expected the shape {known.shape}")
+        if tensor is known and tensor.data_ptr() == self._addresses[number]:
+            return
         self._tensors[number] = tensor
-        self._data[_FIRST + (1 + _MOST) * number] = _place(tensor)[0]
+        self._addresses[number] = _place(tensor)[0]
+        self._data[_FIRST + (1 + _MOST) * number] = self._addresses[number]
 
     def run(self) -> None:
         """Run it on as many threads as torch may use, if that is worth it."""
@@ -86,9 +107,14 @@ class Call:
             start(self._address, self._where, threads, 0)
 
 
+def fits(tensor: Tensor) -> bool:
+    """Whether a compiled loop can walk through a tensor."""
+    return tensor.is_cpu and tensor.is_contiguous() and tensor.itemsize == 4
+
+
 def _place(tensor: Tensor) -> list[int]:
     """Return a tensor's address and shape; the loops trust them."""
-    if not (tensor.is_cpu and tensor.is_contiguous() and tensor.itemsize == 4):
+    if not fits(tensor):
         raise ValueError("a compiled loop needs contiguous tensors of 32 bits on the CPU")
     shape = tensor.shape
     return [tensor.data_ptr(), *shape, *[1] * (_MOST - len(shape))]

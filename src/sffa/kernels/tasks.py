@@ -16,9 +16,11 @@ from numba import carray, cfunc, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from sffa.kernels import compiled
-from sffa.kernels.compiled import cached, loop
+from sffa.kernels.lanes import float_of
+from sffa.kernels.loops import cached, loop
 from sffa.kernels.openmp import NUMBERS
 
+_F = np.float32
 _POINTER: Any = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
 
 
@@ -77,6 +79,12 @@ def _at(data, i):  # type: ignore[no-untyped-def]
 def _vector(data, i):  # type: ignore[no-untyped-def]
     pointer, size, _, _ = _at(data, i)
     return carray(pointer, (size,), np.float32)
+
+
+@loop()
+def _flat(data, i):  # type: ignore[no-untyped-def]
+    pointer, rows, columns, depth = _at(data, i)
+    return carray(pointer, (rows * columns * depth,), np.float32)
 
 
 @loop()
@@ -205,6 +213,52 @@ def _scatter(data):  # type: ignore[no-untyped-def]
         first, last = _rows(data)
 
 
+def _label_part(data):  # type: ignore[no-untyped-def]
+    codes, code, bias, label = (
+        _matrix(data, 0),
+        _matrix(data, 1),
+        _vector(data, 2),
+        _matrix(data, 3),
+    )
+    first, last = _rows(data)
+    while first < last:
+        compiled.label_part(first, last, codes, code, bias, label)
+        first, last = _rows(data)
+
+
+def _label_gradients(data):  # type: ignore[no-untyped-def]
+    codes, to_label = _matrix(data, 0), _matrix(data, 1)
+    to_code, to_bias = _matrix(data, 2), _vector(data, 3)
+    first, last = _rows(data)
+    while first < last:
+        compiled.label_gradients(first, last, codes, to_label, to_code, to_bias)
+        first, last = _rows(data)
+
+
+@loop()
+def _rates(data, step):  # type: ignore[no-untyped-def]
+    """Return the rates of `compiled.adam` at a step from its size, both decays and ε."""
+    lr, beta1, beta2 = float_of(data[4]), float_of(data[5]), float_of(data[6])
+    size, correction = lr / (1 - beta1**step), 1 / np.sqrt(1 - beta2**step)
+    return _F(size), _F(1 - beta1), _F(1 - beta2), _F(correction), _F(float_of(data[7]))
+
+
+def _adam(data):  # type: ignore[no-untyped-def]
+    """Rows are the weights of all parameters together, each with five tensors."""
+    first, last = _rows(data)
+    while first < last:
+        start = 0
+        for i in range(0, 5 * data[3], 5):
+            weight, grad = _flat(data, i), _flat(data, i + 1)
+            mean, square, step = _flat(data, i + 2), _flat(data, i + 3), _flat(data, i + 4)
+            begin, end = max(first - start, 0), min(last - start, weight.size)
+            if begin < end:
+                rates = _rates(data, np.float64(step[0]))
+                compiled.adam(begin, end, weight, grad, mean, square, rates)
+            start += weight.size
+        first, last = _rows(data)
+
+
 def _add_quadratic_gradient(data):  # type: ignore[no-untyped-def]
     grad, curvature, weight = _vector(data, 0), _vector(data, 1), _vector(data, 2)
     anchor, offset = _vector(data, 3), _vector(data, 4)
@@ -219,4 +273,7 @@ scan_gated = CompiledTask(_scan_gated)
 pack = CompiledTask(_pack)
 differentiate = CompiledTask(_differentiate)
 scatter = CompiledTask(_scatter)
+label_part = CompiledTask(_label_part)
+label_gradients = CompiledTask(_label_gradients)
+adam = CompiledTask(_adam)
 add_quadratic_gradient = CompiledTask(_add_quadratic_gradient)
