@@ -122,7 +122,7 @@ def _sigmoid(z):  # type: ignore[no-untyped-def]
     part = part * rest + _F(4.1665795894e-2)
     part = part * rest + _F(1.6666665459e-1)
     part = part * rest + _F(5.0000001201e-1)
-    power = lanes.float_of((np.int32(whole) + np.int32(127)) << np.int32(23))
+    power = lanes.float_of(np.int32((np.int32(whole) + 127) << 23))
     return _F(1) / (_F(1) + (part * rest * rest + rest + _F(1)) * power)
 
 
