@@ -9,7 +9,8 @@ from sffa.core.cost import Cost, multiply_adds
 from sffa.core.evaluation import accuracy
 from sffa.core.goodness import Goodness
 from sffa.core.growth import Growth
-from sffa.core.learner import Learner, load
+from sffa.core.learner import Learner
+from sffa.core.model_files import load
 from sffa.core.negatives import NegativeScheme
 from sffa.core.network import Network
 from sffa.core.objective import Objective

@@ -20,6 +20,7 @@ from sffa.core.layers import Layer, SymmetricLayer, room
 from sffa.kernels import compiled_loss
 from sffa.kernels.compiled_loss import LossOptions
 from sffa.kernels.layer_pass import Below, LayerPass
+from sffa.kernels.winners import Winners
 
 _TERMS = {
     "none": compiled_loss.NO_TERM,
@@ -31,20 +32,39 @@ _KEPT = 2  # sizes of a batch whose memory is kept: that of training and that of
 
 
 class CompiledStep:
-    """The passes of a network's layers for one size of batch."""
+    """The passes of a network's layers for one size of batch.
 
-    def __init__(self, layers: Sequence[Layer], labels: int, batch: int, candidates: int) -> None:
+    ``below`` is what the first of them sees of a layer that is not among them: `see` sets it.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        labels: int,
+        batch: int,
+        candidates: int,
+        below: Below | None = None,
+    ) -> None:
         self.candidates = torch.empty(batch, candidates, dtype=torch.int32)
         self._asked: tuple[Tensor, int] | None = None  # whose candidates these are
         self.passes: list[LayerPass] = []
         self.right = np.empty(batch, np.int64)
-        below: Below | None = None
+        if below is not None:
+            empty = torch.empty_like(below.latent.index, dtype=torch.int32)
+            below = Below(Winners(empty, torch.empty(empty.shape)), below.gate)
+        self.below = below
         for layer in layers:
             drive = torch.empty(batch, layer.width), torch.empty(labels, layer.width)
             rule = cast(SymmetricLayer, layer).rule
             made = LayerPass(*drive, self.candidates, rule, layer.gate, below)
             below = Below(made.latent, layer.gate)
             self.passes.append(made)
+
+    def see(self, latent: Winners) -> None:
+        """Set the latents of the layer below the first."""
+        assert self.below is not None
+        self.below.latent.index.copy_(latent.index)
+        self.below.latent.value.copy_(latent.value)
 
     def forward(
         self, layers: Sequence[Layer], x: Tensor, codes: Tensor, candidates: Tensor
@@ -95,14 +115,22 @@ _kept = _Kept()
 
 
 def step_for(
-    network: torch.nn.Module, layers: Sequence[Layer], labels: int, candidates: Tensor
+    network: torch.nn.Module,
+    layers: Sequence[Layer],
+    labels: int,
+    candidates: Tensor,
+    below: Below | None = None,
 ) -> CompiledStep:
     """Return the passes for a network and a size of batch, kept or made."""
     gates = tuple(id(layer.gate) for layer in layers)
     widths = tuple(layer.width for layer in layers)
-    key = labels, tuple(candidates.shape), widths, gates
+    seen = None if below is None else (id(below.gate), below.latent.index.shape)
+    key = labels, tuple(candidates.shape), widths, gates, seen
     known = _kept.steps.setdefault(network, {})
-    step = known.pop(key, None) or CompiledStep(layers, labels, *candidates.shape)
+    batch, asked = candidates.shape
+    step = known.pop(key, None) or CompiledStep(layers, labels, batch, asked, below)
+    if below is not None:
+        step.see(below.latent)
     while len(known) >= _KEPT:
         del known[next(iter(known))]
     known[key] = step

@@ -6,16 +6,21 @@ import torch
 from torch import Tensor
 
 from sffa.core.batch import Array, Task, part_of, tensor_of
-from sffa.core.learner import BLOCK, Learner
+from sffa.core.learner import Learner
 
 
 @torch.no_grad()
 def accuracy(
-    learner: Learner, x: Tensor | Array, y: Tensor | Array, task: Task = None, block: int = BLOCK
+    learner: Learner,
+    x: Tensor | Array,
+    y: Tensor | Array,
+    task: Task = None,
+    block: int | None = None,
 ) -> tuple[float, list[float]]:
     """Return the percentage of right predictions, and each layer's own where there are such."""
     examples = tensor_of(x, learner.device)
     labels = learner.columns(y)
+    block = block or learner.rows_at_once
     right: Tensor | int = 0
     by_layer: Tensor | int = 0
     for start in range(0, len(labels), block):

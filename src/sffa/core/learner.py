@@ -14,17 +14,15 @@ from torch import Tensor, nn
 
 from sffa.core import storage
 from sffa.core.batch import Array, Task, part_of, tensor_of, whole_numbers
-from sffa.core.budget import count_parameters
 from sffa.core.config import Strict
 from sffa.core.growth import Growth
 from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import ConfigurationError, DataError, ModelFileError, SFFAError, warn_renamed
-from sffa.extension import at_hand, is_reference, reference_to
+from sffa.extension import at_hand, reference_to
 
 BLOCK = 512  # examples scored at once: larger ones are no faster, and FFA keeps every latent
 KINDS: dict[str, type[Learner]] = {}  # what a model file calls each class that it can hold
 _OLD_HOOKS = {"_make_room": "grow", "_targets": "targets", "contrasts": "training_labels"}
-_OTHERS = ("adam", "optimizer", "extra")  # tensors of a file that are not the learner's
 
 
 class Learner(nn.Module, ABC):
@@ -194,6 +192,17 @@ class Learner(nn.Module, ABC):
         return self.mean.device
 
     @property
+    def rows_at_once(self) -> int:
+        """How many examples are best scored in one call of `outputs`."""
+        return BLOCK
+
+    def offload(self, folder: str | os.PathLike[str]) -> Any:
+        """Let the layers wait in files of a folder."""
+        raise ConfigurationError(
+            "offload needs layers that learn one by one: only SFFA networks have them"
+        )
+
+    @property
     def megabytes(self) -> float:
         """What the learner keeps, weights and statistics, in 2**20 bytes."""
         kept: list[Tensor] = list(self.state_dict().values())
@@ -323,10 +332,11 @@ class Learner(nn.Module, ABC):
         rows = x if isinstance(x, Tensor) else tensor_of(x, torch.device("cpu"))
         if not rows.ndim:
             raise DataError(f"expected examples of {self.inputs} features, got a single number")
+        size = self.rows_at_once
         with self.threads(min(len(rows), BLOCK)):
             blocks = [
-                self.outputs(rows[start : start + BLOCK], part_of(task, start, BLOCK))
-                for start in range(0, max(len(rows), 1), BLOCK)
+                self.outputs(rows[start : start + size], part_of(task, start, size))
+                for start in range(0, max(len(rows), 1), size)
             ]
         scores = blocks[0] if len(blocks) == 1 else torch.cat(blocks)
         if bool(scores.isnan().any()):
@@ -397,43 +407,6 @@ def _all_below(labels: Tensor, count: int) -> bool:
     return bool(least >= 0) and bool(most < count)
 
 
-def load(path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Any:
-    """Read a learner back, exactly as it was saved.
-
-    >>> import tempfile, torch, sffa
-    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     net.save(f"{folder}/model.safetensors")
-    ...     same = sffa.load(f"{folder}/model.safetensors")
-    >>> bool((same.scores(torch.ones(1, 4)) == net.scores(torch.ones(1, 4))).all())
-    True
-    """
-    return restored(path, *storage.read(path), device)
-
-
-def restored(
-    path: str | os.PathLike[str],
-    header: storage.Header,
-    tensors: dict[str, Tensor],
-    device: str | torch.device,
-) -> Learner:
-    """Make the learner that a file's header and tensors describe."""
-    own = {name: value for name, value in tensors.items() if name.split(".")[0] not in _OTHERS}
-    try:
-        kind = _found(header.kind)
-        _check_size(header, kind, own)
-        learner = kind.restore(header.config, header.classes, own)
-        learner.tasks = {int(task): columns for task, columns in header.tasks.items()}
-        learner.current = header.current
-        learner.standardise(own["mean"], own["std"])
-        learner.load_state_dict(own)
-        learner.check_restored()
-    except (SFFAError, RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        said = " ".join(str(error).split())
-        raise ModelFileError(f"{path} does not hold a usable model: {said}") from None
-    return learner.to(device)
-
-
 def kind_of(cls: type[Learner]) -> str | None:
     """Return what a file calls a class: its kind, or ``module:Class`` of one's own; None: nothing.
 
@@ -444,33 +417,3 @@ def kind_of(cls: type[Learner]) -> str | None:
     name = reference_to(cls)
     own = cls.restore.__func__ is not Learner.restore.__func__  # type: ignore[attr-defined]
     return known or (name if own and at_hand(name) is cls else None)
-
-
-def _found(kind: str) -> type[Learner]:
-    """Return the class that a file names; one's own is never imported, it must be at hand."""
-    found = KINDS.get(kind) or at_hand(kind)
-    if isinstance(found, type) and issubclass(found, Learner):
-        return found
-    if is_reference(kind):
-        raise ModelFileError(
-            f"it needs the class '{kind[:80]}': import its module first, and load it then"
-        )
-    raise ModelFileError(f"it holds a '{kind[:80]}', known are {sorted(KINDS)}")
-
-
-def _check_size(header: storage.Header, kind: type[Learner], tensors: dict[str, Tensor]) -> None:
-    """Refuse a configuration that asks for more weights than the file holds."""
-    base = next((name for name, cls in KINDS.items() if issubclass(kind, cls)), None)
-    if base not in ("network", "backprop"):
-        return  # their `restore` compares sizes itself
-    inputs, hidden = header.config.get("inputs"), header.config.get("hidden")
-    code = header.config.get("code_size", 0) if base == "network" else None
-    if header.config.get("codes") == "onehot":
-        code = 0
-    if not isinstance(hidden, list) or not all(
-        isinstance(number, int) and number >= 0 for number in (inputs, code or 0, *hidden)
-    ):
-        return  # refused for what it is
-    held = sum(tensor.numel() for tensor in tensors.values())
-    if hidden and count_parameters(inputs or 0, hidden, code) > held:
-        raise ModelFileError(f"its configuration needs more than the {held:,} numbers it holds")

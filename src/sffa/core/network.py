@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
 from sffa import kernels
-from sffa.core.batch import Array, Task
+from sffa.core.batch import Array, Task, tensor_of
 from sffa.core.budget import check_memory
 from sffa.core.codes import onehot_code, own_code, symba_code
 from sffa.core.config import PARTS, NetworkConfig, current_names
@@ -20,12 +23,13 @@ from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
 from sffa.core.learner import Learner
 from sffa.core.objective import Aims, LayerLoss, layer_loss, layer_slopes, product_loss
+from sffa.core.offload import Offload
 from sffa.core.parts import own_parts, try_out
 from sffa.core.seeds import generator
 from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 from sffa.extension import check_at_hand, kept_name
-from sffa.kernels import Kernel, team
+from sffa.kernels import Kernel, Winners, team
 
 SMALL = 20_000_000  # multiply-adds below which a step is faster on one thread
 
@@ -63,6 +67,7 @@ class Network(Learner, kind="network"):
     layers: nn.ModuleList
     codes: Tensor
     contrastive: ClassVar[bool] = True
+    offloaded: Offload | None = None
     _own: Mapping[str, Any] = {}  # of the class too: networks pickled by earlier versions have none
 
     def __init__(
@@ -132,24 +137,62 @@ class Network(Learner, kind="network"):
             self._widen()  # the new layer, if more classes were met than planned for
         self._set_gates()
         number = len(self.layers) - 1
+        if self.offloaded is not None:
+            self.offloaded.put_away(number)
         return [Growth(f"layers.{number}.{n}", None, p) for n, p in layer.named_parameters()]
 
+    def offload(self, folder: str | os.PathLike[str]) -> Offload:
+        """Let the layers wait in files of a folder; one at a time is in memory when needed.
+
+        Only SFFA's can; the network predicts as before, layer after layer. A `Trainer` with
+        ``offload`` trains it so.
+        """
+        if self.offloaded is None:
+            self.offloaded = Offload.begun(self, folder)
+        elif self.offloaded.folder != Path(folder):
+            raise ConfigurationError(f"the layers are in {self.offloaded.folder} already")
+        return self.offloaded
+
+    @property
+    def rows_at_once(self) -> int:
+        """See `Learner.rows_at_once`: all, where each layer must come from a file."""
+        return super().rows_at_once if self.offloaded is None else sys.maxsize
+
+    def respond(
+        self, number: int, x: Tensor | Array, candidates: Tensor, below: Winners | None
+    ) -> Response:
+        """Return the response of one layer to examples and the latents of the one below it."""
+        seen = None if below is None else (self.stack[number - 1], below)
+        given = self.prepare(x), self.codes, seen, candidates.int(), self._backend()
+        return self.stack[number].respond(*given)
+
     def scan(
-        self, x: Tensor | Array, candidates: Tensor, layer: int | None = None
+        self,
+        x: Tensor | Array,
+        candidates: Tensor,
+        layer: int | None = None,
+        known: Winners | None = None,
     ) -> Iterator[Response]:
-        """Yield each layer's response; with ``layer``, only that one's, and only it can learn."""
+        """Yield each layer's response; with ``layer``, only that one's, and only it can learn.
+
+        ``known`` are the latents of the layer below it under every class (batch, classes, 2k), if
+        they need not be computed.
+        """
         x = self.prepare(x)
         self._check(candidates, len(x))
-        for _, _, response in self._responses(x, candidates.int(), layer):
+        for _, _, response in self._responses(x, candidates.int(), layer, known):
             yield response
 
     def _responses(
-        self, x: Tensor, candidates: Tensor, layer: int | None
+        self, x: Tensor, candidates: Tensor, layer: int | None, known: Winners | None = None
     ) -> Iterator[tuple[Layer, tuple[Layer, Any] | None, Response]]:
         """Yield each layer that is wanted, with what it sees of the one below and its response."""
         kernel = self._backend()
         below: tuple[Layer, Any] | None = None
-        for number, current in enumerate(self.stack):
+        first = 0
+        if known is not None and layer:
+            first, below = layer, (self.stack[layer - 1], known.under(candidates))
+        for number, current in enumerate(self.stack[first:], first):
             wanted = layer is None or number == layer
             with torch.set_grad_enabled(wanted and torch.is_grad_enabled()):
                 response = current.respond(x, self.codes, below, candidates, kernel)
@@ -168,18 +211,20 @@ class Network(Learner, kind="network"):
         weight: Tensor | None = None,
         candidates: Tensor | None = None,
         layer: int | None = None,
+        known: Winners | None = None,
     ) -> Tensor:
         """Return the sum of the layers' local losses.
 
         ``weight`` (batch,) is what each example counts; ``candidates`` (batch, candidates) replaces
         the labels that each is contrasted with; ``layer`` restricts the loss to one layer, the
-        others frozen.
+        others frozen, and ``known`` are the latents of the one below it, as in `scan`.
         """
         column = self.columns(y)
         if candidates is None:
             candidates = self.training_labels(column, task)
         target, valid = self.targets(column, candidates), candidates >= 0
-        return self.loss_of(self.scan(x, candidates, layer), target, valid, layer, weight)
+        responses = self.scan(x, candidates, layer, *(() if known is None else (known,)))
+        return self.loss_of(responses, target, valid, layer, weight)
 
     def backward(
         self,
@@ -190,11 +235,13 @@ class Network(Learner, kind="network"):
         weight: Tensor | None = None,
         candidates: Tensor | None = None,
         layer: int | None = None,
+        known: Winners | None = None,
         **options: Any,
     ) -> Tensor:
         """See `Learner.backward`: layers are local, so their gradients are known in closed form."""
         if options or not self._known_in_closed_form():
             options |= {"weight": weight, "candidates": candidates, "layer": layer}
+            options |= {} if known is None else {"known": known}
             return super().backward(x, y, task, **options)
         with torch.no_grad(), self.threads(len(y)):
             column, x = self.columns(y), self.prepare(x)
@@ -204,9 +251,10 @@ class Network(Learner, kind="network"):
                 self._check(candidates, len(x))
             if layer is not None:
                 self.zero_grad(set_to_none=True)
+            asked = x, column, candidates, layer, weight, known
             if self._in_loops():
-                return self._set_gradients_in_loops(x, column, candidates, layer, weight)
-            return self._set_gradients(x, column, candidates, layer, weight)
+                return self._set_gradients_in_loops(*asked)
+            return self._set_gradients(*asked)
 
     def _set_gradients(
         self,
@@ -215,13 +263,14 @@ class Network(Learner, kind="network"):
         candidates: Tensor,
         layer: int | None,
         weight: Tensor | None,
+        known: Winners | None,
     ) -> Tensor:
         """Set the gradients of the layers, or of one, and return the sum of their losses."""
         aims = Aims(self.targets(column, candidates), candidates >= 0, weight)
         candidates = candidates.int()
         total = torch.zeros((), device=self.device)
         kernel, labels = self._backend(), len(self.codes)
-        for current, below, response in self._responses(x, candidates, layer):
+        for current, below, response in self._responses(x, candidates, layer, known):
             loss = layer_slopes(self.config, current.goodness, response, current.width, aims)
             slopes = loss.energy, loss.activity
             parts = current.gradients(below, candidates, response, labels, slopes, kernel)
@@ -236,17 +285,23 @@ class Network(Learner, kind="network"):
         candidates: Tensor,
         layer: int | None,
         weight: Tensor | None,
+        known: Winners | None,
     ) -> Tensor:
         """Do as `_set_gradients`, for SFFA on a CPU."""
         from sffa.core.compiled_step import step_for
+        from sffa.kernels.layer_pass import Below
 
         layers = self.stack if layer is None else self.stack[: layer + 1]
-        step = step_for(self, layers, len(self.codes), candidates)
+        below: Below | None = None
+        if known is not None and layer:
+            layers = layers[-1:]
+            below = Below(known.under(candidates), self.stack[layer - 1].gate)
+        step = step_for(self, layers, len(self.codes), candidates, below)
         step.forward(layers, x, self.codes, candidates)
         aims = step.aims(column, weight)
         if aims is None:
             self.targets(column, candidates)  # says which label is not among its candidates
-        trained = range(len(layers)) if layer is None else [layer]
+        trained = range(len(layers)) if layer is None else [len(layers) - 1]
         given = x, self.codes, aims
         return torch.tensor(sum(step.backward(self.config, layers[i], i, *given) for i in trained))
 
@@ -327,8 +382,13 @@ class Network(Learner, kind="network"):
         self, x: Tensor | Array, task: Task, value: Callable[[Layer, Energies], Tensor]
     ) -> Tensor:
         candidates = self.candidates(len(x), task)
-        each = zip(self.stack, self._energies(x, candidates), strict=True)
-        values = torch.stack([value(layer, energies) for layer, energies in each])
+        if self.offloaded is not None and not torch.is_grad_enabled():
+            rows = tensor_of(x, self.device)
+            self._check(candidates, len(rows))
+            values = self.offloaded.by_layer(rows, candidates, value)
+        else:
+            each = zip(self.stack, self._energies(x, candidates), strict=True)
+            values = torch.stack([value(layer, energies) for layer, energies in each])
         return values if task is None else values.masked_fill(candidates < 0, -torch.inf)
 
     def _energies(self, x: Tensor | Array, candidates: Tensor) -> Iterable[Energies]:
@@ -410,6 +470,10 @@ class Network(Learner, kind="network"):
         if not classes:
             return growths
         config = self.config
+        if self.offloaded is not None and self._grows(len(self.classes)):
+            raise ConfigurationError(
+                "layers in files cannot grow: name all classes before they are offloaded"
+            )
         if config.codes == "onehot":
             growths += self._grow_codes()
         else:
@@ -421,6 +485,12 @@ class Network(Learner, kind="network"):
             growths += self._widen()
         self._set_gates()
         return growths
+
+    def _grows(self, classes: int) -> bool:
+        """Whether weights grow with that many classes."""
+        planned = self.config.planned_classes or 0
+        disjoint = self.config.gate == "disjoint" and classes > planned
+        return self.config.codes == "onehot" or disjoint
 
     def _code(self, label: int, taken: Tensor) -> Tensor:
         """Return the code of a class, of the network's own kind or the user's."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sffa.core.adam import Adam
+from sffa.core.training_state import moments_of
 from sffa.errors import ConfigurationError, ModelFileError
 from sffa.extension import is_reference, made, name_of, part_of, taken_apart
 
@@ -70,13 +71,13 @@ def check_same(given: Optimizer, made_anew: Optimizer) -> None:
 
 
 def tensors_of(optimizer: Optimizer, names: Mapping[int, str]) -> dict[str, Tensor]:
-    """Return the tensors of an optimiser's state by key and parameter, for a file."""
+    """Return the tensors of an optimiser's state of named parameters, for a file."""
     prefix = "adam" if isinstance(optimizer, Adam) else "optimizer"
     return {
         f"{prefix}.{key}.{names[id(parameter)]}": value
         for parameter, state in optimizer.state.items()
         for key, value in state.items()
-        if isinstance(value, Tensor)
+        if isinstance(value, Tensor) and id(parameter) in names
     }
 
 
@@ -85,6 +86,7 @@ def numbers_of(optimizer: Optimizer, names: Mapping[int, str]) -> dict[str, Any]
     state = {
         names[id(parameter)]: {k: v for k, v in kept.items() if not isinstance(v, Tensor)}
         for parameter, kept in optimizer.state.items()
+        if id(parameter) in names
     }
     usual = optimizer.defaults
     groups = [
@@ -102,6 +104,12 @@ def restore(
     numbers: Mapping[str, Any],
 ) -> None:
     """Set an optimiser's state from a file, if it is such as a step would have left."""
+    if source == ADAM:
+        for name, parameter in parameters.items():
+            moments = moments_of(name, parameter, tensors)
+            if moments:
+                optimizer.state[parameter] = moments
+        return
     usual = _after_a_step(source, list(parameters.values()))
     for (name, parameter), wanted in zip(parameters.items(), usual, strict=True):
         ends = {key: f"optimizer.{key}.{name}" for key in _keys(tensors, name)}

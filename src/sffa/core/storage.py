@@ -64,18 +64,7 @@ def write(path: Path_, header: dict[str, Any], tensors: dict[str, Tensor]) -> No
 
 def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
     """Read and verify a model file: its header and all its tensors."""
-    try:
-        there = Path(path).is_file()
-    except (OSError, ValueError):
-        there = False
-    if not there:
-        raise ModelFileError(f"no model file at {path}")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError, OSError) as error:
-        raise ModelFileError(f"{path} is damaged or not a model file: {error}") from None
+    metadata, tensors = _content(path)
     if "sffa" not in metadata:
         raise ModelFileError(f"{path} is a safetensors file, but sffa did not write it")
     text = metadata["sffa"]
@@ -97,6 +86,27 @@ def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
         return Header(**values), tensors
     except (ValidationError, TypeError) as error:
         raise ModelFileError(f"{path} does not hold a usable model: {said(error)}") from None
+
+
+def mapped(path: Path_) -> dict[str, Tensor]:
+    """Return the tensors of a file without reading or verifying them: pages come when used."""
+    return _content(path)[1]
+
+
+def _content(path: Path_) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Return what a safetensors file says of itself, and its tensors, mapped."""
+    try:
+        there = Path(path).is_file()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise ModelFileError(f"no model file at {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return file.metadata() or {}, tensors
+    except (SafetensorError, ValueError, OSError) as error:
+        raise ModelFileError(f"{path} is damaged or not a model file: {error}") from None
 
 
 def _apart(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

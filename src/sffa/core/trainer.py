@@ -32,11 +32,13 @@ from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
 from sffa.core.evaluation import accuracy
 from sffa.core.growth import Growth, update_optimizer
 from sffa.core.hooks import NO_HOOKS, Step, StepHooks
-from sffa.core.learner import Learner, restored
+from sffa.core.learner import Learner
 from sffa.core.lr_schedule import LRSchedule, lr_factor, schedule_of
+from sffa.core.model_files import reopened, restored
 from sffa.core.negatives import Negatives, NegativeScheme, scheme_of
+from sffa.core.offload import Latents, Offload
 from sffa.core.seeds import generator
-from sffa.core.training_state import TrainingState, moments_of
+from sffa.core.training_state import TrainingState
 from sffa.errors import (
     ConfigurationError,
     DataError,
@@ -46,6 +48,7 @@ from sffa.errors import (
     warn_renamed,
 )
 from sffa.extension import kept_name, name_of
+from sffa.kernels import Winners
 from sffa.standardise import scale_of
 
 SCHEDULES = ("online", "greedy")
@@ -56,7 +59,8 @@ Watched = Mapping[str, tuple[Any, Any]]
 class Examples(Protocol):
     """What an epoch goes through: batches are cut out of it by place.
 
-    With ``weights`` (N,), if it has them, each example counts that much in the loss.
+    With ``weights`` (N,), if it has them, each example counts that much in the loss; ``known`` are
+    the latents of the layer below the one that is trained, if they are at hand.
     """
 
     def __len__(self) -> int: ...
@@ -93,6 +97,10 @@ class Trainer:
     optimizer
         ``"adam"``, or a class of torch's or your own, a ``functools.partial`` of one, a function
         ``(parameters, lr)``, or an optimiser of the learner's parameters, whose step size counts.
+    offload
+        A folder where all layers but the one that is trained wait in files, and what the layer
+        below it answers on disk; for SFFA and ``schedule="greedy"``. `Trainer.load` of the folder
+        goes on; see `save`.
 
     Parts of your own (``negatives``, ``lr_schedule``, ``optimizer``) may also be named, as
     ``module:Class`` or ``module:Class(name=value)``.
@@ -108,6 +116,7 @@ class Trainer:
     _checked: tuple[int, ...] | None = None
     _source: optimizers.Source = optimizers.ADAM  # of the class too: earlier pickles have none
     _schedule: LRSchedule = "constant"
+    offload: Offload | None = None
 
     def __init__(
         self,
@@ -120,6 +129,7 @@ class Trainer:
         standardise: bool = True,
         lr_schedule: LRSchedule | type = "constant",
         optimizer: Optimizer | type[Optimizer] | Callable[..., Optimizer] | str = "adam",
+        offload: str | os.PathLike[str] | None = None,
     ) -> None:
         _check_choice("schedule", schedule, SCHEDULES)
         if not learner.contrastive and (negatives != "all" or schedule != "online"):
@@ -148,6 +158,9 @@ class Trainer:
         if isinstance(optimizer, Optimizer):
             optimizers.check_same(optimizer, self.optimizer)
             self.optimizer = optimizer
+        if offload is not None:
+            self._check_offload()
+            self.offload = learner.offload(offload)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what is pickled, also by earlier versions, which kept names of some parts."""
@@ -167,6 +180,18 @@ class Trainer:
         if optimizer is not None:
             self._source = optimizers.source_of(optimizer)
         self.optimizer = self._new_optimizer()
+        if self.offload is not None:
+            self.offload.forget_states()
+
+    def _check_offload(self) -> None:
+        """Refuse to train with layers in files what needs more of them than one."""
+        if self.schedule != "greedy":
+            raise ConfigurationError("offload trains one layer at a time: use schedule='greedy'")
+        if self.scheme not in ("all", "uniform"):
+            raise ConfigurationError(
+                f"negatives='{self.negatives}' may ask every layer in every step: with offload, "
+                "use 'all' or 'uniform'"
+            )
 
     @property
     def optimizer_name(self) -> str:
@@ -201,19 +226,30 @@ class Trainer:
         task: Task = None,
         *,
         weight: Tensor | None = None,
+        known: Winners | None = None,
         hooks: StepHooks = NO_HOOKS,
         clock: Clock = Clock(),  # noqa: B008 (frozen)
     ) -> Tensor:
         """Learn from one batch through a strategy's hooks; return its loss, detached.
 
         ``weight`` (batch,) is what each example counts; those of `StepHooks.extra_batch` count one.
+        ``known`` are the latents of the layer below the one that is trained, as in `Network.scan`.
         """
         batch = Batch(*self._batch(x, y), task)
         with self.learner.threads(len(batch.y)):
-            return self._step(batch, weight, hooks, clock)
+            return self._step(batch, weight, known, hooks, clock)
 
-    def _step(self, new: Batch, weight: Tensor | None, hooks: StepHooks, clock: Clock) -> Tensor:
+    def _step(
+        self,
+        new: Batch,
+        weight: Tensor | None,
+        known: Winners | None,
+        hooks: StepHooks,
+        clock: Clock,
+    ) -> Tensor:
         self._check_growth()
+        if self.offload is not None:
+            self.offload.hold(self.layer or 0, self.optimizer, self._source)
         batch, extra = new, hooks.extra_batch(clock)
         if extra is not None:
             batch = join([batch, extra])
@@ -225,7 +261,7 @@ class Trainer:
         if hooks.has_extra_loss:
             loss = self._backward_with_term(batch, weight, hooks, clock)
         else:
-            loss = self.learner.backward(*batch, **self._options(batch, weight))
+            loss = self.learner.backward(*batch, **self._options(batch, weight, known))
         hooks.add_penalty_gradients(self.learner)
         hooks.after_backward(self.learner, clock)
         self.optimizer.step()
@@ -256,9 +292,13 @@ class Trainer:
         batch = Batch(*self._batch(x, y), task)
         return self.learner.loss(*batch, **self._options(batch))
 
-    def _options(self, batch: Batch, weight: Tensor | None = None) -> dict[str, Any]:
+    def _options(
+        self, batch: Batch, weight: Tensor | None = None, known: Winners | None = None
+    ) -> dict[str, Any]:
         """Return what the learner's loss takes beside the batch."""
         options: dict[str, Any] = {} if weight is None else {"weight": weight}
+        if known is not None:
+            options["known"] = known
         if not self.learner.contrastive:
             return options
         pairs = negative_labels.draw(self.scheme, self.learner, *batch[:2], self.rng, batch.task)
@@ -314,6 +354,8 @@ class Trainer:
         history: list[Epoch] = []
         for layer in layers:
             self.layer = layer
+            if self.offload is not None:
+                self._begin_layer(self.offload, examples)
             try:
                 history += self.run_epochs(
                     examples,
@@ -329,6 +371,15 @@ class Trainer:
                 return [*history, *stop.history]
             done = 0
         return history
+
+    def _begin_layer(self, offload: Offload, examples: Examples) -> None:
+        """Bring the layer at hand into memory, and the answers of the one below onto disk."""
+        if not isinstance(examples, _Arrays):
+            raise ConfigurationError("offload needs arrays, fit(x, y): batches have no fixed place")
+        layer = self.layer or 0
+        offload.hold(layer, self.optimizer, self._source)
+        self.save(offload.folder, offload.notes)
+        examples.known = offload.known(layer, examples.x)
 
     def _examples(
         self, x: Any, y: Any, weight: Any, batch_size: int
@@ -370,6 +421,7 @@ class Trainer:
         """
         history: list[Epoch] = []
         weights: Tensor | None = getattr(examples, "weights", None)
+        known: Latents | None = getattr(examples, "known", None)
         for epoch in epochs:
             started = time.perf_counter()
             ordered = torch.as_tensor(order(epoch))
@@ -383,7 +435,10 @@ class Trainer:
                 places = batches[number]
                 weight = None if weights is None else weights[places]
                 batch = examples.take(places)
-                loss = self.step(*batch, weight=weight, hooks=hooks, clock=clock)
+                given: dict[str, Any] = {"weight": weight, "hooks": hooks, "clock": clock}
+                if known is not None:
+                    given["known"] = known.take(places)
+                loss = self.step(*batch, **given)
                 total += loss * len(places)
                 step += 1
                 now = Progress(*where, number + 1, len(batches), step, steps, loss, len(places))
@@ -502,11 +557,21 @@ class Trainer:
         """Write the learner and this trainer's state to one file; see `Trainer.load`.
 
         ``notes`` are JSON-ready; ``extra`` are tensors by name; `Trainer.load_run` returns both.
+        With ``offload``, the folder's path writes what is in memory beside the layers there: this
+        is done whenever a layer begins, and may be after every epoch. Any other path writes one
+        file of everything.
         """
-        tensors = dict(self.learner.state_dict())
+        header = {**self.learner.header(notes), "trainer": self.state()}
+        tensors = {f"extra.{name}": value for name, value in (extra or {}).items()}
         tensors |= optimizers.tensors_of(self.optimizer, self._names())
-        tensors |= {f"extra.{name}": value for name, value in (extra or {}).items()}
-        storage.write(path, {**self.learner.header(notes), "trainer": self.state()}, tensors)
+        if self.offload is not None and os.path.isdir(path):
+            if not os.path.samefile(path, self.offload.folder):
+                raise ConfigurationError(f"the layers are in {self.offload.folder}, not in {path}")
+            self.offload.save(header, tensors)
+            return
+        if self.offload is not None:
+            tensors |= self.offload.state_tensors()
+        storage.write(path, header, {**self.learner.state_dict(), **tensors})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Trainer:
@@ -518,10 +583,14 @@ class Trainer:
         cls, path: str | os.PathLike[str], device: str | torch.device = "cpu"
     ) -> tuple[Trainer, dict[str, Any], dict[str, Tensor]]:
         """Read a trainer, and the notes and extra tensors that were saved beside it."""
-        header, tensors = storage.read(path)
+        learner: Learner | None = None
+        if os.path.isdir(path):
+            learner, header, tensors = reopened(path)
+        else:
+            header, tensors = storage.read(path)
         if header.trainer is None:
             raise ModelFileError(f"{path} holds a model without training state: nothing to resume")
-        learner = restored(path, header, tensors, device)
+        learner = learner or restored(path, header, tensors, device)
         try:
             trainer = cls._restored(learner, header.trainer, tensors)
         except SFFAError as error:
@@ -538,18 +607,14 @@ class Trainer:
         checked = TrainingState.checked(state, learner.depth)
         given = checked.lr, checked.negatives, checked.schedule, checked.seed
         parts = {"lr_schedule": checked.lr_schedule, "optimizer": checked.optimizer}
-        trainer = cls(learner, *given, **parts)  # type: ignore[arg-type]
+        offloaded = getattr(learner, "offloaded", None)
+        folder = None if offloaded is None else offloaded.folder
+        trainer = cls(learner, *given, **parts, offload=folder)  # type: ignore[arg-type]
         trainer.layer, trainer.epochs_done = checked.layer, checked.epochs_done
         trainer.rng.bit_generator.state = checked.rng.model_dump()
-        known = dict(learner.named_parameters())
-        if checked.optimizer != optimizers.ADAM:
-            numbers = checked.optimizer_numbers.model_dump()
-            optimizers.restore(trainer.optimizer, trainer._source, known, tensors, numbers)
-            return trainer
-        for name, parameter in known.items():
-            moments = moments_of(name, parameter, tensors)
-            if moments:
-                trainer.optimizer.state[parameter] = moments
+        known = {n: p for n, p in learner.named_parameters() if not offloaded or n in tensors}
+        numbers = checked.optimizer_numbers.model_dump()
+        optimizers.restore(trainer.optimizer, trainer._source, known, tensors, numbers)
         return trainer
 
 
@@ -562,6 +627,7 @@ class _Arrays:
 
     def __init__(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> None:
         self.x, self.y, self.weights = x, y, weights
+        self.known: Latents | None = None
 
     def __len__(self) -> int:
         return len(self.y)

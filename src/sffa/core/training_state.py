@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import torch
@@ -65,7 +66,9 @@ class TrainingState(BaseModel):
         return state
 
 
-def moments_of(name: str, parameter: nn.Parameter, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def moments_of(
+    name: str, parameter: nn.Parameter, tensors: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
     """Return Adam's state of one parameter, all of it or nothing, on the parameter's device."""
     found = {key: tensors.get(f"adam.{key}.{name}") for key in _MOMENTS}
     if all(tensor is None for tensor in found.values()):

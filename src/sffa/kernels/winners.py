@@ -21,6 +21,14 @@ class Winners:
     index: Tensor
     value: Tensor
 
+    def under(self, candidates: Tensor) -> Winners:
+        """Return the winners under some labels (batch, candidates), of those under every label."""
+        columns = torch.arange(self.index.shape[1], device=candidates.device)
+        if candidates.shape[1] == len(columns) and bool((candidates == columns).all()):
+            return self
+        places = candidates.clamp(min=0).long()[..., None].expand(-1, -1, self.index.shape[2])
+        return Winners(self.index.gather(1, places), self.value.gather(1, places))
+
 
 @dataclass(frozen=True)
 class Gate:
