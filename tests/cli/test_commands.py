@@ -66,6 +66,44 @@ def test_a_stream_s_name_stands_for_its_dataset(sffa: Run) -> None:
     assert json.loads(sffa("evaluate", "model.safetensors", "--json").out)["dataset"] == "digits"
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_layers_in_a_folder_resume_to_the_weights_of_training_in_memory(
+    sffa: Run, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    settings = (*TINY, "--schedule", "greedy", "--epochs", 2)
+    sffa("train", *settings, "--out", "whole.safetensors")
+    whole_epoch = Training.on_epoch_end
+
+    def interrupted(self: Training, progress: Progress, epoch: Epoch) -> None:
+        whole_epoch(self, progress, epoch)
+        if epoch.number == cut:
+            signal.raise_signal(signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "on_epoch_end", interrupted)
+        ended = sffa("train", *settings, "--offload", "layers")
+        assert (ended.code, ended.err.splitlines()[-1]) == (130, "error: interrupted")
+    assert not Path("model.safetensors").exists()
+    done = sffa("train", "--resume", "layers", "--json")
+    assert done.code == 0, done.err
+    assert [point["epoch"] for point in json.loads(done.out)["curve"]] == [1, 2, 3, 4]
+    whole, resumed = load("whole.safetensors"), load("model.safetensors")
+    for name, value in whole.state_dict().items():
+        assert value.equal(resumed.state_dict()[name]), name
+    one, folder = (
+        sffa("evaluate", "model.safetensors", "--json"),
+        sffa("evaluate", "layers", "--json"),
+    )
+    assert json.loads(one.out)["accuracy"] == json.loads(folder.out)["accuracy"]
+
+
+def test_what_cannot_be_offloaded_leaves_no_folder(sffa: Run) -> None:
+    for wrong in (("--schedule", "online"), ("--schedule", "greedy", "--algorithm", "ffa")):
+        done = sffa("train", *TINY, *wrong, "--offload", "layers")
+        assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert not Path("layers").exists()
+
+
 def test_a_checkpoint_is_not_resumed_with_other_batches(sffa: Run, model: Path) -> None:
     before = model.read_bytes()
     done = sffa("train", "--resume", model, "--epochs", 9, "--batch-size", 7)

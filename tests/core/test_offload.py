@@ -99,7 +99,7 @@ def test_at_any_batch_only_one_layer_and_its_state_are_in_memory(
     class Look(Callback):
         def on_batch_end(self, progress: Progress) -> None:
             assert net.offloaded is not None
-            trained = {p for p in net.layers[training.layer or 0].parameters()}
+            trained = set(net.layers[training.layer or 0].parameters())
             assert {*training.optimizer.state} == trained
             assert {p for p in net.parameters() if p.grad is not None} == trained
             seen.add((net.offloaded.held, training.layer))
@@ -147,7 +147,8 @@ def test_a_stopped_training_goes_on_to_the_same_bits(
     with pytest.raises(KeyboardInterrupt):
         first.fit(*data, **SIZES, callbacks=[Stop(first, tmp_path, after)])
     again, notes, _ = Trainer.load_run(tmp_path)
-    assert notes == {"epoch": after} and again.epochs_done == after
+    assert notes == {"epoch": after}
+    assert again.epochs_done == after
     done = again.epochs_done - SIZES["epochs"] * (again.layer or 0)
     again.fit(*data, **SIZES, done=done)
     assert_same(bits(again.learner), bits(plain))
@@ -180,7 +181,6 @@ def test_the_folder_loads_as_a_network_and_saves_as_one_file(
     whole.fit(*data, **SIZES)
     training = trainer(apart, tmp_path / "layers")
     training.fit(*data, **SIZES)
-    training.save(tmp_path / "layers")
     training.save(tmp_path / "one.safetensors")
     whole.save(tmp_path / "plain.safetensors")
     again = sffa.load(tmp_path / "layers")

@@ -60,6 +60,7 @@ _DATASET = "Name of a dataset, or a path to your own."
 _EPOCHS = "Passes over the data (a layer, if greedy)."
 _OUT = "Model file to write; record and curve go beside it."
 _RESUME = "Go on from this checkpoint, as it was begun; --epochs may be raised."
+_OFFLOAD = "Folder where all layers but the trained one wait (greedy SFFA); --resume takes it."
 _HOLDOUT = "Training examples kept to select an epoch by."
 _CARD = "Write a model card beside the model, as the Hugging Face hub has them."
 _LICENSE = "Licence of the model that its card names, such as apache-2.0."
@@ -87,6 +88,7 @@ def train(
     ] = "online",
     hidden: Hidden = "1400,1400",
     seed: Seed = 0,
+    offload: Annotated[Path | None, typer.Option("--offload", help=_OFFLOAD)] = None,
     holdout: Annotated[int, typer.Option("--holdout", min=0, help=_HOLDOUT)] = 0,
     resume: _Resume = None,
     keep_state: Annotated[
@@ -119,11 +121,12 @@ def train(
     dataset = dataset_of(dataset, target, size, skip_unreadable)
     sizes = {"dataset": dataset, "epochs": epochs, "batch_size": batch_size}
     if resume is None:
-        training = Training.begun(asked, sizes, data_dir, device)
+        training = Training.begun(asked, sizes, data_dir, device, offload)
     else:
         training = Training.resumed(resume, sizes, data_dir, device)
     training.trackers, training.license = tuple(track or ()), license if card else None
-    training.go(out or resume or Path("model.safetensors"), records, tensorboard, keep_state)
+    file = Path("model.safetensors") if resume is None or resume.is_dir() else resume
+    training.go(out or file, records, tensorboard, keep_state)
     if as_json:
         print(json.dumps(training.record.to_json()))
 
@@ -162,7 +165,12 @@ class Training(Callback):
 
     @classmethod
     def begun(
-        cls, asked: dict[str, Any], sizes: dict[str, Any], data_dir: Path | None, device: str
+        cls,
+        asked: dict[str, Any],
+        sizes: dict[str, Any],
+        data_dir: Path | None,
+        device: str,
+        offload: Path | None,
     ) -> Training:
         """Make a training from its options."""
         if is_reference(asked["algorithm"]):
@@ -177,7 +185,7 @@ class Training(Callback):
         chosen = {name: value for name, value in sizes.items() if value is not None}
         config = StaticConfig(**{"dataset": "digits", "epochs": 10, **asked, **chosen})
         data = load(config.dataset, data_dir=data_dir)
-        return cls(config, data, make_trainer(config, data, use_device(device)), [])
+        return cls(config, data, make_trainer(config, data, use_device(device), offload), [])
 
     @classmethod
     def resumed(
@@ -214,6 +222,8 @@ class Training(Callback):
         probe_writable(out)
         probe_writable(kept)
         self.out = out
+        if self.trainer.offload is not None:
+            self._checkpoint()
         if self.license is not None:
             self._probe_card()
         console = Console(stderr=True)
@@ -244,7 +254,7 @@ class Training(Callback):
     def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
         """Write a checkpoint, the record so far and the learning curve."""
         self.history.append(epoch)
-        self.trainer.save(self.out, self.notes())
+        self._checkpoint()
         seconds = time.perf_counter() - self.started
         about = self.environment, progress.learner
         self.record = static_record(self.config, self.history, seconds, *about)
@@ -253,10 +263,16 @@ class Training(Callback):
         with replacing(self._path("curve.png")) as temporary:
             learning_curve([dataclasses.asdict(each) for each in self.history], temporary)
 
-    def notes(self) -> dict[str, Any]:
+    def _checkpoint(self) -> None:
+        """Write what `resumed` needs: to the model file, or where the layers are."""
+        folder = None if self.trainer.offload is None else self.trainer.offload.folder
+        self.trainer.save(folder or self.out, self.notes(folder))
+
+    def notes(self, model: Path | None = None) -> dict[str, Any]:
         """Return what the model file says of its data and training."""
+        place = model or self.out
         return {
-            **about(self.config.dataset, self.config.algorithm, self.data, self.out),
+            **about(self.config.dataset, self.config.algorithm, self.data, place),
             "run": self.config.model_dump(mode="json"),
             "history": [dataclasses.asdict(epoch) for epoch in self.history],
         }

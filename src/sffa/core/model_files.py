@@ -13,7 +13,7 @@ from sffa.core import storage
 from sffa.core.budget import count_parameters
 from sffa.core.learner import KINDS, Learner
 from sffa.core.network import Network
-from sffa.core.offload import MAIN, Offload, layer_file
+from sffa.core.offload import Offload, layer_file
 from sffa.errors import ModelFileError, SFFAError
 from sffa.extension import at_hand, is_reference
 
@@ -42,7 +42,7 @@ def reopened(
     folder: str | os.PathLike[str],
 ) -> tuple[Network, storage.Header, dict[str, Tensor]]:
     """Return the network whose layers are in the files of a folder, and what else is there."""
-    header, tensors = storage.read(Path(folder) / MAIN)
+    header, tensors = storage.read(folder)
     hidden = header.config.get("hidden")
     if not isinstance(hidden, list) or not hidden:
         raise ModelFileError(f"{folder} does not hold a usable model: no hidden layers")

@@ -31,9 +31,6 @@ from sffa.kernels import Winners
 if TYPE_CHECKING:
     from sffa.core.network import Network
 
-MAIN = "network.safetensors"
-"""What is no layer's, the layer in memory, and the trainer's state, as they were last saved."""
-
 
 class Latents:
     """The winners of a layer, normalised, for each row and label: (rows, labels, 2k)."""
@@ -66,10 +63,10 @@ class Offload:
         """Move the layers of a network into a folder that holds none yet."""
         _check(network)
         offload = cls(network, folder)
-        if (offload.folder / MAIN).exists():
+        if (offload.folder / storage.MAIN).exists():
             raise ConfigurationError(
-                f"{folder} holds a network already: go on with Trainer.load('{folder}'), or choose "
-                "another folder"
+                f"{folder} holds a network already: go on with it (Trainer.load, --resume), or "
+                "choose another folder"
             )
         try:
             offload.folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +101,7 @@ class Offload:
         own = self.network.state_dict()
         here = {n: v for n, v in own.items() if "layers" not in n or _of(self.held, n)}
         self.notes = header["notes"]
-        storage.write(self.folder / MAIN, header, {**here, **tensors})
+        storage.write(self.folder / storage.MAIN, header, {**here, **tensors})
 
     def put_away(self, number: int) -> None:
         """Write a layer, and the optimiser's state of it, to its files; free their memory."""

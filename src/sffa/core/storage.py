@@ -22,6 +22,8 @@ from sffa.errors import ModelFileError
 from sffa.files import replacing
 
 FORMAT = 1
+MAIN = "network.safetensors"
+"""The file of a folder of layers that has everything but those that wait (`core/offload.py`)."""
 Path_ = str | os.PathLike[str]
 _Natural = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 
@@ -63,7 +65,7 @@ def write(path: Path_, header: dict[str, Any], tensors: dict[str, Tensor]) -> No
 
 
 def read(path: Path_) -> tuple[Header, dict[str, Tensor]]:
-    """Read and verify a model file: its header and all its tensors."""
+    """Read and verify a model file, or the main one of a folder: its header and its tensors."""
     metadata, tensors = _content(path)
     if "sffa" not in metadata:
         raise ModelFileError(f"{path} is a safetensors file, but sffa did not write it")
@@ -96,6 +98,8 @@ def mapped(path: Path_) -> dict[str, Tensor]:
 def _content(path: Path_) -> tuple[dict[str, str], dict[str, Tensor]]:
     """Return what a safetensors file says of itself, and its tensors, mapped."""
     try:
+        if Path(path).is_dir():
+            path = Path(path) / MAIN
         there = Path(path).is_file()
     except (OSError, ValueError):
         there = False

@@ -368,8 +368,11 @@ class Trainer:
                     steps=steps,
                 )
             except StopTraining as stop:
-                return [*history, *stop.history]
+                history += stop.history
+                break
             done = 0
+        if self.offload is not None:
+            self.save(self.offload.folder, self.offload.notes)
         return history
 
     def _begin_layer(self, offload: Offload, examples: Examples) -> None:

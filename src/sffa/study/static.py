@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -171,15 +172,24 @@ def static_record(
 
 
 def make_trainer(
-    config: StaticConfig, data: Dataset, device: str | torch.device = "cpu"
+    config: StaticConfig,
+    data: Dataset,
+    device: str | torch.device = "cpu",
+    offload: Path | None = None,
 ) -> Trainer:
-    """Make the learner of a configuration, and its trainer."""
+    """Make the learner of a configuration, and its trainer.
+
+    With ``offload``, a folder, layers are made one after the other and wait there. One-hot codes
+    draw weights for all layers when classes are met, so those are made at once.
+    """
     network = is_network(config.algorithm)
+    single = offload is not None and network and config.network.get("codes") != "onehot"
+    hidden = config.hidden[:1] if single else config.hidden
     backend: dict[str, Any] = {"backend": config.backend} if network else {}
     learner = make(
         config.algorithm,
         data.features,
-        config.hidden,
+        hidden,
         classes=range(data.classes),
         seed=config.seed,
         **backend,
@@ -189,7 +199,11 @@ def make_trainer(
     negatives = config.negatives if network and config.negatives != "none" else "all"
     given = config.lr, negatives, config.schedule, config.seed
     parts = {"lr_schedule": config.lr_schedule, "optimizer": config.optimizer}
-    return Trainer(learner.to(device), *given, **parts)  # type: ignore[arg-type]
+    trainer = Trainer(learner.to(device), *given, **parts, offload=offload)  # type: ignore[arg-type]
+    for width in config.hidden[len(hidden) :]:
+        trainer.deepen(width)
+        trainer.layer = 0
+    return trainer
 
 
 def static_metrics(epochs: Sequence[Epoch]) -> dict[str, float]:
