@@ -160,11 +160,25 @@ class Network(Learner, kind="network"):
 
     def respond(
         self, number: int, x: Tensor | Array, candidates: Tensor, below: Winners | None
-    ) -> Response:
-        """Return the response of one layer to examples and the latents of the one below it."""
-        seen = None if below is None else (self.stack[number - 1], below)
-        given = self.prepare(x), self.codes, seen, candidates.int(), self._backend()
-        return self.stack[number].respond(*given)
+    ) -> tuple[Energies, Winners]:
+        """Return energies and latents of one layer, from examples and the latents below it.
+
+        What is returned may be overwritten by the next call.
+        """
+        x, layer = self.prepare(x), self.stack[number]
+        previous = None if below is None else self.stack[number - 1]
+        if self._in_loops():
+            from sffa.core.compiled_step import step_for
+            from sffa.kernels.layer_pass import Below
+
+            seen = None if below is None or previous is None else Below(below, previous.gate)
+            step = step_for(self, [layer], len(self.codes), candidates, seen)
+            step.forward([layer], x, self.codes, candidates)
+            return step.passes[0].energy.unbind(dim=-1), step.passes[0].latent
+        known = None if below is None or previous is None else (previous, below)
+        response = layer.respond(x, self.codes, known, candidates.int(), self._backend())
+        assert isinstance(response.latent, Winners)
+        return response.energies, response.latent
 
     def scan(
         self,

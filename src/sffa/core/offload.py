@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Latents:
     """The winners of a layer, normalised, for each row and label: (rows, labels, 2k)."""
 
-    def __init__(self, folder: Path, shape: tuple[int, int, int]) -> None:
+    def __init__(self, folder: Path, shape: tuple[int, ...]) -> None:
         self.index = _room(folder, shape, np.dtype(np.int32))
         self.value = _room(folder, shape, np.dtype(np.float32))
 
@@ -206,12 +206,10 @@ class Offload:
         with torch.no_grad(), self.at_hand(number):
             for part in parts:
                 seen = None if below is None else below.take(part)
-                response = self.network.respond(number, x[part], candidates[part], seen)
-                assert isinstance(response.latent, Winners)
-                shape = response.latent.index.shape
-                made = made or Latents(self.folder, (len(x), shape[1], shape[2]))
-                made.put(part, response.latent)
-                energies.append(response.energies)
+                found, latent = self.network.respond(number, x[part], candidates[part], seen)
+                made = made or Latents(self.folder, (len(x), *latent.index.shape[1:]))
+                made.put(part, latent)
+                energies.append(tuple(energy.clone() for energy in found))
         assert made is not None
         return made, energies
 
@@ -269,7 +267,7 @@ def _check(network: Network) -> None:
         )
 
 
-def _room(folder: Path, shape: tuple[int, int, int], dtype: np.dtype[Any]) -> Tensor:
+def _room(folder: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     """Return zeros: in memory for a block of rows, else in a file that ends with the process."""
     if shape[0] <= BLOCK:
         return torch.from_numpy(np.zeros(shape, dtype))
