@@ -86,6 +86,12 @@ REMEMBER = Study(
                 "algorithm": ["sffa", "bp"],
             }
         ),
+        # Twice the steps, each of half the examples, and a step size that falls: chosen on held-out
+        # examples (results/gaussian_choice.csv).
+        Grid(
+            base={"method": "gaussian", "batch_size": 256, "lr_schedule": "cosine"},
+            axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
+        ),
         Grid(base={"method": "naive"}, axes={**_SPLIT, "algorithm": ["ridge", "slda"]}),
         Grid(
             base={"method": "replay", "options": SAME_BYTES},
