@@ -33,6 +33,20 @@ print(json.dumps([before == after, [n for n in {OPTIONAL!r} if n in sys.modules]
     assert json.loads(done.stdout) == [True, []]
 
 
+def test_training_leaves_torchs_compiler_alone():
+    """It takes as long to import as torch itself, and torch's optimisers ask for it."""
+    code = """
+import sys, torch, sffa
+for learner, backend in ((sffa.Network, {"k": 5}), (sffa.Backprop, {})):
+    trainer = sffa.Trainer(learner(4, (40,), classes=range(2), **backend))
+    for batch in (2, 20_000):
+        trainer.step(torch.rand(batch, 4), torch.arange(batch) % 2)
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_every_error_of_ours_is_caught_by_one_name():
     found = [
         thing

@@ -72,6 +72,20 @@ def test_constant_images_are_refused():
         moments(np.full((3, 2, 2), 7, np.uint8))
 
 
+def test_digits_are_those_of_scikit_learn_split_by_it():
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    bunch, digits = load_digits(), load("digits")
+    asked = {"test_size": 360, "random_state": 0, "stratify": bunch.target}
+    for split, places in zip(
+        (digits.train, digits.test), train_test_split(np.arange(1797), **asked), strict=True
+    ):
+        wanted = np.rint(bunch.images[np.sort(places)] * (255 / 16))
+        np.testing.assert_array_equal(np.asarray(split.x).reshape(wanted.shape), wanted)
+        np.testing.assert_array_equal(split.y, bunch.target[np.sort(places)])
+
+
 def test_digits_is_the_same_split_everywhere():
     digits = load("digits")
     assert (len(digits.train), len(digits.test)) == (1437, 360)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,10 @@ class Adam(torch.optim.Adam):
         super().__init__([{"params": parameters}], lr=lr, fused=True)
         self._calls: dict[int, tuple[Call, list[Any]]] = {}  # by group, with the counts of steps
 
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Do as torch's, without importing its compiler, which takes as long as torch itself."""
+        _bare(torch.optim.Optimizer.add_param_group)(self, param_group)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what is pickled, which has no loops in it."""
         super().__setstate__(state)  # type: ignore[no-untyped-call]
@@ -33,11 +38,11 @@ class Adam(torch.optim.Adam):
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Change every parameter that has a gradient."""
         if not team.limited():
-            super().step(closure)
+            _bare(torch.optim.Adam.step)(self, closure)
             return
         tensors = [self._tensors_of(group) for group in self.param_groups]
         if not all(map(self._ready, range(len(tensors)), tensors)):
-            super().step(closure)
+            _bare(torch.optim.Adam.step)(self, closure)
             return
         for number, (group, given) in enumerate(zip(self.param_groups, tensors, strict=True)):
             if given:
@@ -80,3 +85,8 @@ class Adam(torch.optim.Adam):
         call = openmp.Call(tasks.adam, tensors, size=size, work=_WORK * size)
         self._calls[number] = call, [step.numpy() for step in tensors[4::5]]
         return True
+
+
+def _bare(method: Any) -> Any:
+    """Return a method of torch's without what guards it from torch's compiler, if it is wrapped."""
+    return inspect.unwrap(method)
