@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 import subprocess
 import sys
@@ -218,10 +219,14 @@ BAD = {
     "NaN": (lambda x: np.where(x > 1000, np.nan, x), "contains NaN; impute or drop"),
     "infinity": (lambda x: np.where(x > 1000, np.inf, x), "contains infinity"),
     "objects": (lambda x: np.full(x.shape, {}, object), "must be a string or a real number"),
-    "words": (lambda x: np.full(x.shape, "a"), "could not convert"),
+    "words": (lambda x: np.full(x.shape, "a"), "could not convert .* encode words as numbers"),
     "huge": (lambda x: x * 1e40, "too large to compute with"),
     "flat": (lambda x: x[:, 0], r"got 1D array of shape \(133,\)"),
     "dates": (lambda x: x.astype("datetime64[s]"), "holds dates or times"),
+    "dates among objects": (
+        lambda x: np.full(x.shape, datetime.date(2026, 1, 1)),
+        r"holds dates or times \(datetime.date\)",
+    ),
     "complex": (lambda x: csr_matrix(x).astype(complex), "not supported; give real numbers$"),
     "empty": (lambda x: x[:0], "inconsistent|minimum of 1"),
 }

@@ -22,6 +22,7 @@ Labels = NDArray[Any]
 _LARGEST = 1e30
 _REACH = 10.0
 _NUMBERS = [np.float32, np.float64]
+_DATES = ("datetime.", "Timestamp", "Timedelta", "Period")  # names of types, as errors have them
 _CLASSES = "biuUS"  # kinds of labels that are classes whatever they are
 
 
@@ -88,10 +89,14 @@ def _check_table(X: Any) -> None:
     for name, dtype in columns.items():
         if getattr(dtype, "kind", "-") in "Mm":
             what = "X" if name is None else f"column {name!r}"
-            raise DataTypeError(
-                f"{what} holds dates or times ({dtype}), expected numbers; turn them into some, "
-                "such as days since a date, hour and weekday"
-            )
+            raise _dates(what, dtype)
+
+
+def _dates(what: str, kind: Any) -> DataTypeError:
+    return DataTypeError(
+        f"{what} holds dates or times ({kind}), expected numbers; turn them into some, such as "
+        "days since a date, hour and weekday"
+    )
 
 
 def _check_labels(y: Any) -> None:
@@ -209,5 +214,10 @@ def _one_line() -> Iterator[None]:
             text = f"{where} contains NaN; impute or drop the missing values first"
         if text.startswith("Complex data not supported"):  # the whole table follows
             text = "Complex data not supported; give real numbers"
+        if text.startswith("could not convert string to float"):
+            text = f"{text}; encode words as numbers first, as OneHotEncoder does"
+        strange = text.rpartition(" not ")[2].strip("'")
+        if strange.startswith(_DATES):  # in a column of objects
+            raise _dates("X", strange) from None
         made = DataTypeError if isinstance(error, TypeError) else DataError
         raise made(text) from None
