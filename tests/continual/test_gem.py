@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.continual.toy import small, toy
 
 from sffa.continual import Clock, ContinualRun
 from sffa.continual.strategies.gem import combination, gram_matrix
+from sffa.errors import ConfigurationError
 
 
 @given(
@@ -59,3 +61,21 @@ def test_the_projected_gradient_never_opposes_the_past(algorithm: str) -> None:
     strategy.write_current(rows[0], learner)
     after = gram_matrix(rows)
     assert after[0, 1] > -0.01 * after[1, 1]
+
+
+def test_a_sample_bounds_what_a_step_asks_and_a_pickle_holds_no_gradients() -> None:
+    options = {"gem.sample": 3, "gem.policy": "class"}
+    course = ContinualRun(small("sffa", method="gem", options=options), toy())
+    course.learn(course.stream[0])
+    course.learn(course.stream[1])
+    strategy, clock = course.strategy, Clock(2, 0, 0)
+    past = strategy.past(clock)
+    drawn = strategy.draw_each(past, 3, "gem", clock)
+    assert [len(batch.y) for batch in drawn] == [3] * len(past)
+    assert all((batch.y == episode.y[0]).all() for batch, episode in zip(drawn, past, strict=True))
+    again = strategy.draw_each(past, 3, "gem", clock)
+    assert all((one.x == other.x).all() for one, other in zip(drawn, again, strict=True))
+    strategy.rows(course.learner, 5)
+    assert len(pickle.dumps(strategy)) < 4 * 5 * sum(p.numel() for p in course.learner.parameters())
+    with pytest.raises(ConfigurationError, match=r"gem.sample must be 1 or more, got 0"):
+        ContinualRun(small("sffa", method="gem", options={"gem.sample": 0}), toy())

@@ -39,6 +39,7 @@ _WATCHED = 1000  # rows that verbose takes the accuracy of
 _PORTIONS: dict[str, dict[str, Any]] = {
     "gaussian": {"gaussian.dtype": "float32"},
     "a-gem": {"a-gem.patterns": 20, "a-gem.sample": 20},
+    "gem": {"gem.sample": 5},
 }
 # What pickles of earlier versions do not have.
 _LATER = {"class_weight": None, "_moments": None}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import torch
-
 from sffa.continual.strategies.episodes import EpisodePolicy, EpisodicMemory
 from sffa.continual.strategies.gem import gram_matrix
 from sffa.core import Learner
 from sffa.core.batch import Batch, Clock, join
-from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
 
 
@@ -54,10 +51,4 @@ class AGEM(EpisodicMemory):
 
     def drawn(self, past: list[Batch], clock: Clock) -> Batch:
         """Return the stored examples of this step, as many of each past experience."""
-        each = max(self.sample // len(past), 1)
-        rng = generator(self.seed, "a-gem", clock.experience, clock.epoch, clock.batch)
-        drawn = []
-        for batch in past:
-            places = torch.from_numpy(rng.permutation(len(batch.y))[:each])
-            drawn.append(Batch(batch.x[places], batch.y[places], batch.task))
-        return join(drawn)
+        return join(self.draw_each(past, max(self.sample // len(past), 1), "a-gem", clock))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -56,6 +56,10 @@ class EpisodicMemory(Strategy):
         self.patterns = patterns
         self.policy = policy
         self._rows = torch.empty(0, 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle keeps: not the room for gradients."""
+        return {**self.__dict__, "_rows": torch.empty(0, 0)}
 
     def before_experience(self, learner: Learner, experience: Experience) -> None:
         """Note whose episodes are not past: those of the classes at hand."""
@@ -112,6 +116,15 @@ class EpisodicMemory(Strategy):
         return [
             Batch(self.buffers[f"x.{n}"], self.buffers[f"y.{n}"], self._task(n)) for n in numbers
         ]
+
+    def draw_each(self, past: list[Batch], each: int, name: str, clock: Clock) -> list[Batch]:
+        """Return so many examples of each episode, drawn anew in every step."""
+        rng = generator(self.seed, name, clock.experience, clock.epoch, clock.batch)
+        chosen = []
+        for batch in past:
+            places = torch.from_numpy(rng.permutation(len(batch.y))[:each])
+            chosen.append(Batch(batch.x[places], batch.y[places], batch.task))
+        return chosen
 
     def _task(self, number: int) -> int | None:
         task = self.buffers.get(f"task.{number}")

@@ -35,13 +35,18 @@ class GEM(EpisodicMemory):
     policy
         What has a gradient of its own: each past ``"experience"``, or each ``"class"`` that the
         present one lacks, which bounds memory and time in a stream of many experiences.
+    sample
+        Stored examples of each that a step draws; None: all of them, as in the paper.
     """
+
+    sample: int | None = None  # also where a pickle of earlier versions has none
 
     def __init__(
         self,
         patterns: int = 20,
         strength: float = 0.5,
         policy: EpisodePolicy = "experience",
+        sample: int | None = None,
         *,
         seed: int = 0,
         batch_size: int = 512,
@@ -49,13 +54,18 @@ class GEM(EpisodicMemory):
         super().__init__(patterns, policy, seed=seed, batch_size=batch_size)
         if strength < 0:
             raise ConfigurationError(f"gem.strength must not be negative, got {strength}")
+        if sample is not None and sample < 1:
+            raise ConfigurationError(f"gem.sample must be 1 or more, got {sample}")
         self.strength = strength
+        self.sample = sample
 
     def after_backward(self, learner: Learner, clock: Clock) -> None:
         """Make the current gradient agree with the past ones."""
         past = self.past(clock)
         if not past:
             return
+        if self.sample is not None:
+            past = self.draw_each(past, self.sample, "gem", clock)
         rows = self.rows(learner, len(past) + 1)
         for row, batch in zip(rows[1:], past, strict=True):
             self.write(row, learner, batch)
