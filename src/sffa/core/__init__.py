@@ -11,7 +11,7 @@ from sffa.core.goodness import Goodness
 from sffa.core.growth import Growth
 from sffa.core.learner import Learner
 from sffa.core.model_files import load
-from sffa.core.negatives import NegativeScheme
+from sffa.core.negatives import NegativeScheme, Sampled
 from sffa.core.network import Network
 from sffa.core.objective import Objective
 from sffa.core.presets import PRESETS, make
@@ -36,6 +36,7 @@ __all__ = [
     "NetworkConfig",
     "Objective",
     "Progress",
+    "Sampled",
     "Trainer",
     "accuracy",
     "load",

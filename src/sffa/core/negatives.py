@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sffa.core.batch import Task
 from sffa.core.learner import Learner
+from sffa.errors import ConfigurationError
 from sffa.extension import part_of
 
 Negatives = Literal["all", "uniform", "hard"]
@@ -30,6 +31,33 @@ class NegativeScheme(ABC):
         self, learner: Learner, x: Tensor, y: Tensor, rng: np.random.Generator, task: Task = None
     ) -> Tensor | None:
         """Return columns (batch, labels), the right one among them, -1 for none; None: all."""
+
+
+class Sampled(NegativeScheme):
+    """An example's own label and others drawn evenly, ``count`` in all: many labels cost no more.
+
+    Parameters
+    ----------
+    count
+        Labels of each example; of no more than so many, all are taken.
+    """
+
+    def __init__(self, count: int = 8) -> None:
+        if count < 2:
+            raise ConfigurationError(f"a contrast needs 2 labels or more, got count={count}")
+        self.count = count
+
+    def draw(
+        self, learner: Learner, x: Tensor, y: Tensor, rng: np.random.Generator, task: Task = None
+    ) -> Tensor | None:
+        """See `NegativeScheme.draw`; the own label comes first."""
+        column = learner.columns(y)
+        others = learner.training_labels(column, task)
+        if others.shape[1] <= self.count:
+            return None
+        keys = torch.from_numpy(rng.random(tuple(others.shape), dtype=np.float32)).to(others.device)
+        keys = keys.masked_fill(others < 0, 2.0).masked_fill(others == column[:, None], -1.0)
+        return others.gather(1, keys.topk(self.count, dim=1, largest=False).indices)
 
 
 def scheme_of(given: object) -> Negatives | NegativeScheme:

@@ -66,6 +66,7 @@ PRESETS: dict[str, Preset] = {
             "init": "block",
             "spread": 1.5,
             "codes": "onehot",
+            "k": 8,
         }
     ),
 }

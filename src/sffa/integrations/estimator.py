@@ -60,7 +60,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         epochs: int | str = "auto",
         batch_size: int | str = "auto",
         lr: float | str = "auto",
-        negatives: str = "all",
+        negatives: str = "auto",
         standardise: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         continual: str | None = "gaussian",
@@ -275,7 +275,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
     def _plan(self, examples: int, features: int, classes: int) -> Plan:
         """Return how `fit` learns so many examples."""
-        batch_size = _number("batch_size", self.batch_size, defaults.batch_for(examples, classes))
+        usual = defaults.batch_for(examples, classes, self._algorithm)
+        batch_size = _number("batch_size", self.batch_size, usual)
         passes = defaults.epochs_for(examples, batch_size, self._algorithm)
         epochs = _number("epochs", self.epochs, passes)
         held_out = self._held_out(examples)
@@ -318,7 +319,9 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         """Make a network for tables of so many features, and what trains and protects it."""
         seed = _seed(self.random_state)
         network = self._make_network(features, seed)
-        trainer = Trainer(network, lr=plan.lr, negatives=self.negatives, seed=seed)
+        given = self.negatives
+        negatives = defaults.negatives_for(self._algorithm) if given == "auto" else given
+        trainer = Trainer(network, lr=plan.lr, negatives=negatives, seed=seed)
         self._incremental = Incremental(trainer, self._make_strategy(seed, plan.batch_size))
         self._moments = RunningMoments() if self.standardise else None
         self.network_ = network

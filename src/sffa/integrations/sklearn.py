@@ -13,7 +13,7 @@ class SFFAClassifier(ForwardForwardClassifier):
     Parameters
     ----------
     hidden
-        Layer widths; ``"auto"``: two layers of 400.
+        Layer widths; ``"auto"``: two layers of 200.
     gate
         Share of the neurons that a label may use; ``"auto"``: no gate.
     network
@@ -25,7 +25,9 @@ class SFFAClassifier(ForwardForwardClassifier):
         Adam's step size, from which it falls to nothing over a `fit`; ``"auto"``: by the number
         of features, smaller and constant in `partial_fit`.
     negatives
-        Labels an example is contrasted with: ``"all"``, ``"uniform"`` or ``"hard"``.
+        Labels an example is contrasted with: ``"all"``, one wrong one that is ``"uniform"`` or
+        ``"hard"``, or a `sffa.core.NegativeScheme`; ``"auto"``: eight, the wrong ones drawn anew
+        in every step.
     standardise
         Subtract the mean and divide by the deviation of each feature, over all examples so far.
     class_weight
