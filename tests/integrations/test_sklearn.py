@@ -391,7 +391,7 @@ def test_a_class_never_learned_counts_as_wrong_and_is_told(
         ({"early_stopping": True, "validation_fraction": 1.5}, "validation_fraction"),
         ({"network": {"kk": 3}}, "unknown option 'kk'"),
         ({"lr": -1.0}, "lr must be positive"),
-        ({"hidden": (20,)}, "k = 15 winners do not fit"),
+        ({"hidden": (10,)}, "k = 8 winners do not fit"),
     ],
 )
 def test_an_option_that_cannot_work_is_named(
