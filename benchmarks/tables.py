@@ -12,8 +12,8 @@ are kept, so that a run can be cut and go on; --again measures them anew.
 
 The defaults of SFFAClassifier were chosen on other tables: other seeds, sizes and parameters of the
 generators below, a diabetes table, blobs, and parts of Fashion-MNIST's training images. The tables
-in UNSEEN are of kinds that no choice looked at. digits, wine and breast_cancer had been looked at for
-earlier defaults, which none of the present ones is.
+in UNSEEN are of kinds that no choice looked at. digits, wine and breast_cancer had been looked at
+for earlier defaults, which none of the present ones is.
 """
 
 from __future__ import annotations
