@@ -1,6 +1,7 @@
 """Everyday sizes, each contender in a process of its own: libraries in one process disturb another.
 
 The baseline is a plain MLP written with torch alone, in a process that has imported nothing else.
+The same MLP is also measured in a process in which a network of SFFA has learned before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sffa.bench.shape import Shape
 from sffa.errors import ConfigurationError
 
 MLP = "mlp, torch alone"
+BESIDE = "mlp, beside sffa"
 SIZES = (
     Shape(labels=3, width=100, batch=32, inputs=4),
     Shape(labels=10, width=400, batch=32, inputs=64),
@@ -47,7 +49,7 @@ def measure_alone(
 ) -> list[Alone]:
     """Time a step, the prediction of a batch and that of one row, contender by contender in turn.
 
-    ``row`` is one example as an array through ``predict``.
+    ``row`` is one example as an array through ``predict``; peers have none.
     """
     taken: dict[str, list[dict[str, float]]] = {name: [] for name in (MLP, *names)}
     for _ in range(turns):
@@ -66,6 +68,7 @@ def measure_alone(
         )
         for name, results in taken.items()
         for task in TASKS
+        if task in results[0]
     ]
 
 
@@ -130,13 +133,26 @@ def _ours(name: str, shape: Shape) -> Any:
     return contender.step, contender.predict, contender.row
 
 
+def _beside(shape: Shape) -> Any:
+    """Make the plain MLP after a network of SFFA has learned and predicted."""
+    for call in _ours("sffa", shape):
+        for _ in range(5):
+            call()
+    return _plain(shape)
+
+
+def _calls(name: str, shape: Shape) -> Any:
+    if name in (MLP, BESIDE):
+        return _plain(shape) if name == MLP else _beside(shape)
+    return _ours(name, shape)
+
+
 if __name__ == "__main__":
     asked = json.loads(sys.argv[1])
     import torch
 
     torch.set_num_threads(asked["threads"])
-    wanted = Shape(**asked["shape"])
-    calls = _plain(wanted) if asked["name"] == MLP else _ours(asked["name"], wanted)
+    calls = _calls(asked["name"], Shape(**asked["shape"]))
     print(
         json.dumps(
             {

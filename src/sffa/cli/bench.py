@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sffa.bench.alone import SIZES, Alone, measure_alone
+from sffa.bench.alone import BESIDE, SIZES, TASKS, Alone, measure_alone
 from sffa.bench.contenders import CONTENDERS
 from sffa.bench.shape import Shape
 from sffa.bench.timing import Timing, measure, peak_memory
@@ -26,8 +26,9 @@ _SWEEPS: dict[str, list[int]] = {
     "width": [500, 1400, 4000],
     "batch": [64, 512, 2048],
 }
-_ALONE = ("sffa", "sffa, disjoint gate", "ffa")
-_SLOW = ("sffa, plain", "sffa, torch kernels", "ffa", "fflib (ffa, pairs)")
+_PEER = "fflib (ffa, pairs)"
+_ALONE = ["sffa", "sffa, disjoint gate", "ffa", _PEER]
+_SLOW = ("sffa, plain", "sffa, torch kernels", "ffa", _PEER)
 
 
 def bench(
@@ -45,8 +46,8 @@ def bench(
         bool,
         typer.Option(
             "--alone",
-            help="Everyday sizes instead, each contender in a process of its own beside a plain "
-            "MLP of torch.",
+            help="Everyday sizes instead, each contender in a process of its own, compared with a "
+            "plain MLP of torch in another.",
         ),
     ] = False,
     rounds: Annotated[int, typer.Option("--rounds", min=3, help="Rounds of each timing.")] = 15,
@@ -104,7 +105,7 @@ def _alone(
     only: list[str] | None, rounds: int, console: Console, as_json: bool
 ) -> list[dict[str, Any]]:
     """Measure the everyday sizes and print a table for each."""
-    names = only or _ALONE
+    names = [BESIDE, *_at_hand(only or _ALONE, console)]
     rows: list[dict[str, Any]] = []
     for shape in SIZES:
         fitting = [name for name in names if _fits(name, shape)]
@@ -127,8 +128,12 @@ def _table_alone(title: str, timings: list[Alone]) -> Table:
         table.add_column(f"{task} ms", justify="right", no_wrap=True)
         table.add_column("x mlp", justify="right", no_wrap=True)
     for name in dict.fromkeys(timing.contender for timing in timings):
-        mine = [timing for timing in timings if timing.contender == name]
-        cells = [f"{value:.2f}" for timing in mine for value in (timing.median, timing.ratio)]
+        mine = {timing.task: timing for timing in timings if timing.contender == name}
+        cells = [
+            f"{value:.2f}" if task in mine else "-"
+            for task in TASKS
+            for value in ((mine[task].median, mine[task].ratio) if task in mine else (0, 0))
+        ]
         table.add_row(name, *cells)
     return table
 
@@ -142,15 +147,19 @@ def _check_known(names: list[str]) -> None:
 
 
 def _chosen(only: list[str] | None, console: Console) -> list[str]:
-    """Return the contenders asked for, the baseline always; peers not installed are left out."""
+    """Return the contenders asked for, the baseline always."""
     names = [n for n in CONTENDERS if only is None or n in only or n == "backprop"]
-    peer = "fflib (ffa, pairs)"
-    if peer in names:
+    return _at_hand(names, console)
+
+
+def _at_hand(names: list[str], console: Console) -> list[str]:
+    """Leave out the peer if it is not installed, and say so."""
+    if _PEER in names:
         try:
-            CONTENDERS[peer](Shape(labels=2, width=2, batch=2, inputs=2))
+            CONTENDERS[_PEER](Shape(labels=2, width=2, batch=2, inputs=2))
         except ConfigurationError as error:
             console.print(f"left out: {error}", style="yellow", highlight=False, markup=False)
-            names.remove(peer)
+            return [name for name in names if name != _PEER]
     return names
 
 

@@ -218,7 +218,9 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, network: Network, table: Table) -> Table:
         count = len(table)
         if self._algorithm != "ffa" and count % _ROWS:
-            table = np.pad(table, ((0, -count % _ROWS), (0, 0)))
+            given, size = table, count + -count % _ROWS
+            table = np.zeros((size, table.shape[1]), table.dtype)
+            table[:count] = given
         return network.scores(torch.from_numpy(table)).double().numpy()[:count]
 
     def _inputs(self, table: Table) -> Table:
