@@ -30,18 +30,25 @@ SIZES = (
     Shape(labels=100),
 )
 TASKS = ("step", "predict", "row")
+_Times = dict[str, list[float]]  # of each task, by the clock and by the processor's
 
 
 @dataclass(frozen=True)
 class Alone:
-    """Medians in milliseconds over turns; ``ratio`` is to the MLP of the same turns."""
+    """Medians in milliseconds over turns; ``ratio`` is to the MLP of the same turns.
+
+    ``cpu`` is the time of the processor on all threads, which others who work beside disturb less.
+    """
 
     contender: str
     shape: Shape
     task: str
     median: float
     ratio: float
+    cpu: float
+    cpu_ratio: float
     turns: int
+    threads: int
 
 
 def measure_alone(
@@ -51,7 +58,7 @@ def measure_alone(
 
     ``row`` is one example as an array through ``predict``; peers have none.
     """
-    taken: dict[str, list[dict[str, float]]] = {name: [] for name in (MLP, *names)}
+    taken: dict[str, list[_Times]] = {name: [] for name in (MLP, *names)}
     for _ in range(turns):
         for name, results in taken.items():
             results.append(_in_a_process(name, shape, threads, seconds))
@@ -60,11 +67,10 @@ def measure_alone(
             name,
             shape,
             task,
-            statistics.median(result[task] for result in results),
-            statistics.median(
-                mine[task] / theirs[task] for mine, theirs in zip(results, taken[MLP], strict=True)
-            ),
+            *_compared(results, taken[MLP], task, 0),
+            *_compared(results, taken[MLP], task, 1),
             turns,
+            threads,
         )
         for name, results in taken.items()
         for task in TASKS
@@ -72,7 +78,18 @@ def measure_alone(
     ]
 
 
-def _in_a_process(name: str, shape: Shape, threads: int, seconds: float) -> dict[str, float]:
+def _compared(mine: list[_Times], theirs: list[_Times], task: str, clock: int) -> list[float]:
+    """Return the median over turns by one of the clocks, and that of the turns' own ratios."""
+    times = [
+        (one[task][clock], other[task][clock]) for one, other in zip(mine, theirs, strict=True)
+    ]
+    return [
+        statistics.median(one for one, _ in times),
+        statistics.median(one / other for one, other in times),
+    ]
+
+
+def _in_a_process(name: str, shape: Shape, threads: int, seconds: float) -> _Times:
     order = json.dumps({"name": name, "shape": asdict(shape), "threads": threads, "time": seconds})
     done = subprocess.run(
         [sys.executable, "-m", "sffa.bench.alone", order],
@@ -83,21 +100,24 @@ def _in_a_process(name: str, shape: Shape, threads: int, seconds: float) -> dict
     )
     if done.returncode:
         raise ConfigurationError(f"measuring '{name}' failed: {done.stderr.strip()[-300:]}")
-    result: dict[str, float] = json.loads(done.stdout)
+    result: _Times = json.loads(done.stdout)
     return result
 
 
-def _median(call: Callable[[], object], seconds: float) -> float:
-    """Return the median of what calls take, in milliseconds; the first five are not counted."""
+def _medians(call: Callable[[], object], seconds: float) -> list[float]:
+    """Return the medians of what calls take, in milliseconds, by the clock and by the processor's.
+
+    The first five are not counted.
+    """
     for _ in range(5):
         call()
-    times: list[float] = []
+    times: list[tuple[float, float]] = []
     started = time.perf_counter()
     while len(times) < 7 or time.perf_counter() - started < seconds:
-        before = time.perf_counter()
+        before = time.perf_counter(), time.process_time()
         call()
-        times.append(time.perf_counter() - before)
-    return 1e3 * statistics.median(times)
+        times.append((time.perf_counter() - before[0], time.process_time() - before[1]))
+    return [1e3 * statistics.median(clock) for clock in zip(*times, strict=True)]
 
 
 def _plain(shape: Shape) -> Any:
@@ -156,7 +176,7 @@ if __name__ == "__main__":
     print(
         json.dumps(
             {
-                task: _median(call, asked["time"])
+                task: _medians(call, asked["time"])
                 for task, call in zip(TASKS, calls, strict=True)
                 if call is not None
             }

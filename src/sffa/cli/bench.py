@@ -125,14 +125,14 @@ def _table_alone(title: str, timings: list[Alone]) -> Table:
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
     table.add_column("network", no_wrap=True)
     for task in ("step", "predict", "one row"):
-        table.add_column(f"{task} ms", justify="right", no_wrap=True)
-        table.add_column("x mlp", justify="right", no_wrap=True)
+        for column in (f"{task} ms", "x mlp", "x cpu"):
+            table.add_column(column, justify="right", no_wrap=True)
     for name in dict.fromkeys(timing.contender for timing in timings):
         mine = {timing.task: timing for timing in timings if timing.contender == name}
         cells = [
-            f"{value:.2f}" if task in mine else "-"
+            f"{getattr(mine[task], value):.2f}" if task in mine else "-"
             for task in TASKS
-            for value in ((mine[task].median, mine[task].ratio) if task in mine else (0, 0))
+            for value in ("median", "ratio", "cpu_ratio")
         ]
         table.add_row(name, *cells)
     return table

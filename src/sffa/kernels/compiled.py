@@ -184,17 +184,15 @@ def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no
     ``out`` stays in the first-level cache while it is summed.
     """
     order, start = _sorted_by(keys, first, last)
-    winners = place.shape[1]
     depth = _U(keys.size // max(place.shape[0], 1))
     for r in range(first, last):
         row = out[r]
         row[:] = _F(0)
-        for p in range(start[r - first], start[r - first + 1]):
+        for p in range(np.uint64(start[r - first]), np.uint64(start[r - first + 1])):
             i = order[p]
-            e = i // depth
-            factor = scale[i]
-            for s in range(winners):
-                row[place[e, s]] += factor * grad[e, s]
+            factor, places, grads = scale[i], place[i // depth], grad[i // depth]
+            for s in range(np.uint64(places.size)):
+                row[places[s]] += factor * grads[s]
 
 
 @loop(fastmath={"contract"})
