@@ -78,15 +78,15 @@ def measure_alone(
     ]
 
 
-def _compared(mine: list[_Times], theirs: list[_Times], task: str, clock: int) -> list[float]:
+def _compared(
+    mine: list[_Times], theirs: list[_Times], task: str, clock: int
+) -> tuple[float, float]:
     """Return the median over turns by one of the clocks, and that of the turns' own ratios."""
     times = [
         (one[task][clock], other[task][clock]) for one, other in zip(mine, theirs, strict=True)
     ]
-    return [
-        statistics.median(one for one, _ in times),
-        statistics.median(one / other for one, other in times),
-    ]
+    median = statistics.median(one for one, _ in times)
+    return median, statistics.median(one / other for one, other in times)
 
 
 def _in_a_process(name: str, shape: Shape, threads: int, seconds: float) -> _Times:
