@@ -50,6 +50,16 @@ def bench(
             "plain MLP of torch in another.",
         ),
     ] = False,
+    size: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--size",
+            min=1,
+            max=len(SIZES),
+            help="Which of the everyday sizes, from the first on; may be repeated.",
+            show_default="all",
+        ),
+    ] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=3, help="Rounds of each timing.")] = 15,
     seconds: Annotated[
         float, typer.Option("--seconds", help="Time limit of each timing, three rounds apart.")
@@ -69,7 +79,8 @@ def bench(
     _check_known(only or [])
     prepare_kernels(console)
     if alone:
-        _report(_alone(only, rounds, console, as_json), out, as_json)
+        shapes = [SIZES[number - 1] for number in size or range(1, len(SIZES) + 1)]
+        _report(_alone(shapes, only, rounds, console, as_json), out, as_json)
         return
     names = _chosen(only, console)
     shapes = [Shape()]
@@ -102,12 +113,12 @@ def _report(rows: list[dict[str, Any]], out: Path | None, as_json: bool) -> None
 
 
 def _alone(
-    only: list[str] | None, rounds: int, console: Console, as_json: bool
+    shapes: list[Shape], only: list[str] | None, rounds: int, console: Console, as_json: bool
 ) -> list[dict[str, Any]]:
     """Measure the everyday sizes and print a table for each."""
     names = [BESIDE, *_at_hand(only or _ALONE, console)]
     rows: list[dict[str, Any]] = []
-    for shape in SIZES:
+    for shape in shapes:
         fitting = [name for name in names if _fits(name, shape)]
         title = (
             f"{shape.inputs}-{shape.width}-{shape.width}, batch {shape.batch}, "
