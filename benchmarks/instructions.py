@@ -29,11 +29,10 @@ COUNTS = Path(__file__).with_suffix(".json")
 MEASURED = {
     "sffa 4-100-100": ("sffa", SIZES[0]),
     "sffa 64-400-400": ("sffa", SIZES[1]),
-    "sffa, disjoint gate 64-400-400": ("sffa, disjoint gate", SIZES[1]),
     "ffa 4-100-100": ("ffa", SIZES[0]),
 }
 TOLERANCE = 0.05
-STEPS = 20
+STEPS = 10
 _PROCESSOR = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": ""}
 
 
