@@ -127,7 +127,7 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
 
 
 # Strategies that keep neither examples nor statistics of old labels.
-_WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf", "masking", "projection")
+_WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf", "masking")
 
 
 def expectation(method: str, scenario: str) -> str | None:
