@@ -11,7 +11,7 @@ from tests.report.cards import head, row
 from tests.report.made import continual
 
 import sffa
-from sffa.core import accuracy
+from sffa.core import Goodness, accuracy
 from sffa.data import Dataset, from_arrays, load
 from sffa.data.registry import REGISTRY
 from sffa.record import Record
@@ -44,6 +44,21 @@ def test_without_a_record_the_accuracy_is_measured_and_no_seed_is_named(
     assert result["metrics"][0]["value"] == pytest.approx(found, abs=0.005)
     assert "seed 0" not in card
     assert head(card)["license"] == "unknown"
+
+
+class Polar(Goodness):
+    """The difference of the energies."""
+
+    def log_odds(self, energies):
+        return energies[0] - energies[1]
+
+
+def test_a_file_that_needs_a_class_is_loaded_after_the_import_of_its_module(
+    net: sffa.Network, digits: Dataset
+) -> None:
+    made = sffa.Network(64, hidden=(40,), k=5, classes=range(10), goodness=Polar)
+    assert f"import sffa\nimport {__name__}  # has Polar\n" in model_card(made, digits)
+    assert "# has" not in model_card(net, digits)
 
 
 def test_a_record_without_a_number_makes_a_card_without_one(

@@ -14,6 +14,7 @@ from sffa.core import Learner, accuracy
 from sffa.data import Dataset
 from sffa.data.origins import Origin
 from sffa.data.registry import lookup
+from sffa.extension import reference_to, references
 from sffa.record import Record
 from sffa.report.markdown import as_markdown, words
 from sffa.report.sections import Section, TextTable
@@ -50,7 +51,7 @@ def model_card(
     measured = _measured(learner, data, record)
     sections = [
         Section("", [_summary(learner, data, record)]),
-        Section("Load it", [_loading(_plain(model), data)]),
+        Section("Load it", [_loading(_plain(model), learner, data)]),
         Section("What it reaches", [*_reached(data, record, measured)]),
         Section("Training", [*_training(learner, record)]),
         Section("Data", [*_notes(data)]),
@@ -108,15 +109,30 @@ def _summary(learner: Learner, data: Dataset, record: Record | None) -> str:
     )
 
 
-def _loading(model: str, data: Dataset) -> str:
+def _loading(model: str, learner: Learner, data: Dataset) -> str:
     shape = " × ".join(map(str, data.shape))
+    needed = "".join(f"import {module}  # {names}\n" for module, names in _needed(learner).items())
     return (
-        f"```python\nimport sffa\n\nlearner = sffa.load({json.dumps(model, ensure_ascii=False)})\n"
+        f"```python\nimport sffa\n{needed}\n"
+        f"learner = sffa.load({json.dumps(model, ensure_ascii=False)})\n"
         f"learner.predict(x)  # x: (n, {data.features}), numbers as in training\n```\n\n"
         f"An example is {shape} values, {data.train.x.dtype}; bytes are divided by 255, and mean "
         "and deviation of the training data are part of the model. Loading runs no code of the "
         "file."
     )
+
+
+def _needed(learner: Learner) -> dict[str, str]:
+    """Return the modules that must be imported before the file is read, and what it needs there."""
+    names = references(learner.config.model_dump(mode="json"))
+    kind = type(learner)
+    if not kind.__module__.startswith("sffa."):
+        names = [reference_to(kind), *names]
+    found: dict[str, list[str]] = {}
+    for name in names:
+        module, _, attribute = name.partition(":")
+        found.setdefault(_plain(module), []).append(_plain(attribute))
+    return {module: f"has {', '.join(classes)}" for module, classes in found.items()}
 
 
 def _reached(data: Dataset, record: Record | None, measured: float | None) -> Iterable[Any]:
