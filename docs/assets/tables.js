@@ -1,4 +1,4 @@
-// Tables of five rows or more can be sorted by a click on the head of a column.
+// Tables of five rows or more with a column of numbers can be sorted by a click on a column's head.
 (function () {
   "use strict";
 
@@ -24,8 +24,17 @@
     rows.forEach(function (row) { body.appendChild(row[1]); });
   }
 
+  // A column of which most cells begin with a number.
+  function measured(table) {
+    var rows = Array.from(table.tBodies[0].rows);
+    return Array.from(table.tHead.rows[0].cells).some(function (_, column) {
+      var found = rows.filter(function (row) { return !isNaN(key(row, column).number); });
+      return 2 * found.length > rows.length;
+    });
+  }
+
   document.querySelectorAll(".md-typeset table:not([class])").forEach(function (table) {
-    if (!table.tHead || table.tBodies[0].rows.length < 5) return;
+    if (!table.tHead || table.tBodies[0].rows.length < 5 || !measured(table)) return;
     Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {
       if (!head.textContent.trim()) return;
       var button = document.createElement("button");
