@@ -53,6 +53,7 @@ def _known(cell: Cell) -> dict[str, float]:
 
 def _figure(cells: list[Cell]) -> Drawing:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
 
     known = [_known(cell) for cell in cells]
     names = [name for name in _COSTS if any(name in one for one in known)]
@@ -71,7 +72,7 @@ def _figure(cells: list[Cell]) -> Drawing:
             wide = max(values) > _WIDE * min(values)
             axes.set(xlabel=_COSTS[name][0], xscale="log" if wide else "linear")
             if not wide:
-                axes.ticklabel_format(axis="x", scilimits=(-3, 4))
+                axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 15k, not 1.5 and 1e4 aside
         panels[0].set_ylabel("Accuracy, %")
         _legend(figure, cells)
         return finish(

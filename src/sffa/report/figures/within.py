@@ -51,6 +51,7 @@ def _points(run: Record) -> list[list[float]]:
 
 def _figure(place: tuple[str, str], cells: list[Cell]) -> Drawing:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     rows: list[dict[str, Any]] = []
     with styled():
@@ -66,6 +67,9 @@ def _figure(place: tuple[str, str], cells: list[Cell]) -> Drawing:
             axes.set_xlabel("Examples seen")
         left.set(title="Accuracy over the experiences begun, %", ylim=(0, 102))
         right.set(title="Training loss", yscale="log")
+        right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        right.yaxis.set_major_formatter("{x:g}")
+        right.yaxis.set_minor_formatter("")
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 3))
         return finish(
