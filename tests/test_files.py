@@ -189,3 +189,14 @@ def test_asking_for_more_than_a_file_holds_allocates_no_more(tmp_path: Path):
         assert file.read(1 << 50) == b"bc"
         file.seek(1)
         assert file.read() == b"bc"
+
+
+def test_without_psutil_what_others_write_is_left_alone(tmp_path: Path, monkeypatch):
+    with replacing(tmp_path / "a.txt") as temporary:
+        temporary.write_text("old")
+    kept = tmp_path / temporary.name  # as if its writer were gone, or at work
+    kept.write_text("half")
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    write_text(tmp_path / "a.txt", "new")
+    assert kept.read_text() == "half"
+    assert (tmp_path / "a.txt").read_text() == "new"

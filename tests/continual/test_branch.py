@@ -11,9 +11,10 @@ import typer
 from tests.continual.toy import StopAt, small, toy
 from typer.testing import CliRunner
 
+import sffa
 from sffa.cli.continual import continual
 from sffa.continual import Stopped, run
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, ModelFileError
 from sffa.report.page import render
 from sffa.report.summary import branches
 
@@ -94,3 +95,19 @@ def test_the_command_branches_and_the_report_shows_a_tree(tmp_path: Path) -> Non
         sffa("--from", str(origin))
     with pytest.raises(ConfigurationError, match="with --keep"):
         sffa("--from", str(origin), "--at", "9")
+
+
+def test_only_the_end_of_an_experience_is_a_place_to_branch_from(tmp_path: Path) -> None:
+    config, path = small("bp", epochs=2), tmp_path / "c.safetensors"
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint=path, callbacks=[StopAt(25)])
+    with pytest.raises(ConfigurationError, match="not the end of an experience"):
+        run(config, toy(), start=path)
+
+
+def test_a_training_that_is_no_stream_is_no_place_to_branch_from(tmp_path: Path) -> None:
+    trainer = sffa.Trainer(sffa.Backprop(20, hidden=(24,)))
+    trainer.fit(toy().train.x, toy().train.y, epochs=1)
+    trainer.save(tmp_path / "t.safetensors")
+    with pytest.raises(ModelFileError, match="no checkpoint of a continual run"):
+        run(small("bp"), toy(), start=tmp_path / "t.safetensors")

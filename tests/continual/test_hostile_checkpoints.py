@@ -61,3 +61,33 @@ def test_state_that_a_strategy_cannot_have_kept_is_refused(
             assert "\n" not in str(refused.value), what
     storage.write(path, header.model_dump(), tensors)
     assert run(config, toy(), checkpoint=path).done == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"position": {"steps": -1}}, "a position of"),
+        ({"position": {"seconds": -1.0}}, "a position of"),
+        ({"position": {"experience": 3}}, "rows and"),
+        ({"rows": []}, "cannot go on"),
+        ({"held": [[0.0, 0.0, 0.0]]}, "1 rows of held-out accuracy"),
+        ({"chances": [0.5]}, "1 chances for 3 parts"),
+        ({"learned": [1]}, "1 parts learned of 3"),
+    ],
+)
+def test_a_position_that_does_not_go_with_the_results_is_refused(
+    changes: dict, said: str, tmp_path: Path
+) -> None:
+    config = small("bp", method="naive")
+    path = tmp_path / "c.safetensors"
+    with pytest.raises(Stopped):
+        run(config, toy(), checkpoint=path, callbacks=[StopAt(25)])
+    header, tensors = storage.read(path)
+    values = header.model_dump()
+    notes = values["notes"]
+    for name, change in changes.items():
+        notes[name] = {**notes[name], **change} if isinstance(change, dict) else change
+    storage.write(path, values, tensors)
+    with pytest.raises(ModelFileError, match=said) as refused:
+        run(config, toy(), checkpoint=path)
+    assert "\n" not in str(refused.value)

@@ -291,3 +291,9 @@ def test_a_model_of_format_1_still_loads_and_scores_the_same():
 
 PINNED = [[0.5078956, 0.5024265, 0.4762319], [0.4715569, 0.4983034, 0.5042902]]
 PINNED_LOSS = 1.3896604
+
+
+def test_a_name_that_no_file_can_have_is_one_line():
+    with pytest.raises(ModelFileError) as refused:
+        sffa.load("x" * 5000)
+    assert "\n" not in str(refused.value)
