@@ -1,9 +1,10 @@
 """One layer in memory: greedy SFFA with its layers in files, beside all in memory and beside bp.
 
-Each training has a process of its own. Its memory is what weights, gradients and the optimiser hold
-at most after any step, and the most anonymous memory of the process above that of before: pages of
-files are not in it, as the system may take them away. Weights and predictions are compared by their
-SHA-256. Times are of the processor, so that other processes change them little.
+Each training has a process of its own, forked from this one, and one thread. Its memory is what
+weights, gradients and the optimiser hold at most after any step, and the most anonymous memory of
+the process above that of before: pages of files are not in it, as the system may take them away.
+Weights and predictions are compared by their SHA-256. Times are of the processor, so that other
+processes change them little.
 
 SFFA_DATA_DIR=… python benchmarks/offload.py --out results/offload.json \
     --figure results/figures/offload.svg
@@ -14,9 +15,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import multiprocessing
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -76,8 +76,6 @@ def train(way: str, depth: int, asked: argparse.Namespace) -> dict[str, Any]:
     bp = {"algorithm": "bp", "negatives": "none"}
     ours = {"negatives": "all", "schedule": "greedy"}
     config = StaticConfig(hidden=(asked.width,) * depth, holdout=0, **(bp if way == "bp" else ours))
-    warm_up()
-    torch.mm(torch.ones(512, 784), torch.ones(784, 512))
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         before = anonymous()
         trainer = make_trainer(config, data, offload=Path(folder) if way == "offload" else None)
@@ -144,17 +142,16 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the layers wait; a disk, not memory")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--figure", type=Path)
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.one is not None:
-        print(json.dumps(train(asked.one[0], int(asked.one[1]), asked)))
-        return
+    torch.set_num_threads(1)  # others would not survive the fork
+    warm_up()
+    torch.mm(torch.ones(512, 784), torch.ones(784, 512))
+    processes = multiprocessing.get_context("fork")
     rows = []
     for depth in asked.depths:
         for way in WAYS:
-            line = [sys.executable, *sys.argv, "--one", way, str(depth)]
-            done = subprocess.run(line, check=True, capture_output=True, text=True)
-            rows.append(json.loads(done.stdout))
+            with processes.Pool(1) as pool:
+                rows.append(pool.apply(train, (way, depth, asked)))
             row = rows[-1]
             print(
                 f"{depth:3} layers  {WAYS[way]:18} {row['weights_mb']:7.1f} MB held  "

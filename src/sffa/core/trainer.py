@@ -1,4 +1,4 @@
-"""The trainer: the one step, the one epoch loop, and everything needed to go on later."""
+"""The trainer: the one step and the one epoch loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numbers
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,7 +16,6 @@ from torch.optim import Optimizer
 
 from sffa.core import negatives as negative_labels
 from sffa.core import optimizer as optimizers
-from sffa.core import storage
 from sffa.core.batch import (
     Array,
     Batch,
@@ -24,30 +23,26 @@ from sffa.core.batch import (
     Task,
     check_finite,
     join,
-    tensor_of,
-    whole_numbers,
 )
 from sffa.core.batches import Batches
 from sffa.core.callbacks import Callback, Epoch, Progress, StopTraining, notify
 from sffa.core.evaluation import accuracy
+from sffa.core.examples import Arrays, Examples, pair_of, weights_of
 from sffa.core.growth import Growth, update_optimizer
 from sffa.core.hooks import NO_HOOKS, Step, StepHooks
 from sffa.core.learner import Learner
 from sffa.core.lr_schedule import LRSchedule, lr_factor, schedule_of
-from sffa.core.model_files import reopened, restored
 from sffa.core.negatives import Negatives, NegativeScheme, scheme_of
 from sffa.core.offload import Latents, Offload
+from sffa.core.old_callbacks import old_callbacks
 from sffa.core.seeds import generator
-from sffa.core.training_state import TrainingState
+from sffa.core.trainer_files import TrainerFiles
 from sffa.errors import (
     ConfigurationError,
     DataError,
-    ModelFileError,
-    SFFAError,
     nearest,
-    warn_renamed,
 )
-from sffa.extension import kept_name, name_of
+from sffa.extension import name_of
 from sffa.kernels import Winners
 from sffa.standardise import scale_of
 
@@ -56,21 +51,7 @@ LARGEST_BATCH = 2**31 - 1
 Watched = Mapping[str, tuple[Any, Any]]
 
 
-class Examples(Protocol):
-    """What an epoch goes through: batches are cut out of it by place.
-
-    With ``weights`` (N,), if it has them, each example counts that much in the loss; ``known`` are
-    the latents of the layer below the one that is trained, if they are at hand.
-    """
-
-    def __len__(self) -> int: ...
-
-    def take(self, places: Tensor) -> Batch:
-        """Return the examples at some places."""
-        ...
-
-
-class Trainer:
+class Trainer(TrainerFiles):
     """An optimiser, Adam by default, over a learner, one batch or many epochs at a time.
 
     Parameters
@@ -114,9 +95,6 @@ class Trainer:
     """
 
     _checked: tuple[int, ...] | None = None
-    _source: optimizers.Source = optimizers.ADAM  # of the class too: earlier pickles have none
-    _schedule: LRSchedule = "constant"
-    offload: Offload | None = None
 
     def __init__(
         self,
@@ -235,7 +213,7 @@ class Trainer:
         ``weight`` (batch,) is what each example counts; those of `StepHooks.extra_batch` count one.
         ``known`` are the latents of the layer below the one that is trained, as in `Network.scan`.
         """
-        batch = Batch(*self._batch(x, y), task)
+        batch = Batch(*pair_of(x, y, self.learner.device), task)
         with self.learner.threads(len(batch.y)):
             return self._step(batch, weight, known, hooks, clock)
 
@@ -289,7 +267,7 @@ class Trainer:
 
     def loss(self, x: Tensor | Array, y: Tensor | Array, task: Task = None) -> Tensor:
         """Return the loss of a batch under this trainer's negatives and schedule."""
-        batch = Batch(*self._batch(x, y), task)
+        batch = Batch(*pair_of(x, y, self.learner.device), task)
         return self.learner.loss(*batch, **self._options(batch))
 
     def _options(
@@ -348,7 +326,7 @@ class Trainer:
                 )
         batch_size = min(batch_size, LARGEST_BATCH)
         examples, batch_size, order = self._examples(x, y, weight, batch_size)
-        listeners = [*callbacks, *_old_callbacks(on_epoch, on_batch)]
+        listeners = [*callbacks, *old_callbacks(on_epoch, on_batch)]
         layers = self._layers_to_train()
         steps = (epochs * len(layers) - done) * -(-len(examples) // batch_size)
         history: list[Epoch] = []
@@ -377,7 +355,7 @@ class Trainer:
 
     def _begin_layer(self, offload: Offload, examples: Examples) -> None:
         """Bring the layer at hand into memory, and the answers of the one below onto disk."""
-        if not isinstance(examples, _Arrays):
+        if not isinstance(examples, Arrays):
             raise ConfigurationError("offload needs arrays, fit(x, y): batches have no fixed place")
         layer = self.layer or 0
         offload.hold(layer, self.optimizer, self._source)
@@ -392,9 +370,11 @@ class Trainer:
             if weight is not None:
                 raise ConfigurationError("batches of an iterable have no weights")
             batches = Batches(x)
-            self._prepare(_Arrays(*batches.survey()))
+            self._prepare(Arrays(*batches.survey()))
             return batches, 1, batches.order
-        arrays = _Arrays(*self._batch(x, y), self._weights(weight, len(y)))
+        arrays = Arrays(
+            *pair_of(x, y, self.learner.device), weights_of(weight, len(y), self.learner.device)
+        )
         check_finite(arrays.x)
         self._prepare(arrays)
         return arrays, batch_size, lambda _: self.rng.permutation(len(arrays))
@@ -477,28 +457,7 @@ class Trainer:
             layer_accuracy={name: layers for name, (_, layers) in taken.items()},
         )
 
-    def _batch(self, x: Tensor | Array, y: Tensor | Array) -> tuple[Tensor, Tensor]:
-        x, y = tensor_of(x, self.learner.device), whole_numbers(y, self.learner.device)
-        if y.ndim > 1:
-            raise DataError(f"expected one label an example, got the shape {tuple(y.shape)}")
-        if x.ndim < 2 or not y.ndim:
-            raise DataError(
-                f"examples are (N, features) and labels (N,), got the shapes {tuple(x.shape)} and "
-                f"{tuple(y.shape)}"
-            )
-        if len(x) != len(y) or not len(x):
-            raise DataError(f"a batch needs as many labels as examples, got {len(x)} and {len(y)}")
-        return x, y
-
-    def _weights(self, weight: Tensor | Array | None, size: int) -> Tensor | None:
-        if weight is None:
-            return None
-        weights = tensor_of(weight, self.learner.device).float()
-        if weights.shape != (size,) or not bool((weights.isfinite() & (weights >= 0)).all()):
-            raise DataError(f"expected {size} weights, finite and not negative")
-        return weights
-
-    def _prepare(self, examples: _Arrays) -> None:
+    def _prepare(self, examples: Arrays) -> None:
         """Meet the classes of the examples, and standardise a learner that is not."""
         new = sorted({*torch.unique(examples.y).tolist()} - {*self.learner.classes})
         if new:
@@ -530,136 +489,9 @@ class Trainer:
             return list(range(self.layer or 0, self.learner.depth))
         return [self.layer]
 
-    def state(self) -> dict[str, Any]:
-        """Return everything but tensors that training needs to go on; JSON-ready."""
-        own: dict[str, Any] = {}
-        if self._source != optimizers.ADAM:
-            own = {"optimizer": kept_name("optimizer", self._source)}
-            own["optimizer_numbers"] = optimizers.numbers_of(self.optimizer, self._names())
-        return {
-            **own,
-            "lr": self.lr,
-            "lr_schedule": kept_name("lr_schedule", self._schedule),
-            "negatives": kept_name("negatives", self.scheme),
-            "schedule": self.schedule,
-            "seed": self.seed,
-            "layer": self.layer,
-            "epochs_done": self.epochs_done,
-            "rng": self.rng.bit_generator.state,
-        }
-
-    def _names(self) -> dict[int, str]:
-        return {id(parameter): name for name, parameter in self.learner.named_parameters()}
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        notes: dict[str, Any] | None = None,
-        extra: Mapping[str, Tensor] | None = None,
-    ) -> None:
-        """Write the learner and this trainer's state to one file; see `Trainer.load`.
-
-        ``notes`` are JSON-ready; ``extra`` are tensors by name; `Trainer.load_run` returns both.
-        With ``offload``, the folder's path writes what is in memory beside the layers there: this
-        is done whenever a layer begins, and may be after every epoch. Any other path writes one
-        file of everything.
-        """
-        header = {**self.learner.header(notes), "trainer": self.state()}
-        tensors = {f"extra.{name}": value for name, value in (extra or {}).items()}
-        tensors |= optimizers.tensors_of(self.optimizer, self._names())
-        if self.offload is not None and os.path.isdir(path):
-            if not os.path.samefile(path, self.offload.folder):
-                raise ConfigurationError(f"the layers are in {self.offload.folder}, not in {path}")
-            self.offload.save(header, tensors)
-            return
-        if self.offload is not None:
-            tensors |= self.offload.state_tensors()
-        storage.write(path, header, {**self.learner.state_dict(), **tensors})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], device: str | torch.device = "cpu") -> Trainer:
-        """Read a trainer back with its learner; the next step is the one it would have taken."""
-        return cls.load_run(path, device)[0]
-
-    @classmethod
-    def load_run(
-        cls, path: str | os.PathLike[str], device: str | torch.device = "cpu"
-    ) -> tuple[Trainer, dict[str, Any], dict[str, Tensor]]:
-        """Read a trainer, and the notes and extra tensors that were saved beside it."""
-        learner: Learner | None = None
-        if os.path.isdir(path):
-            learner, header, tensors = reopened(path)
-        else:
-            header, tensors = storage.read(path)
-        if header.trainer is None:
-            raise ModelFileError(f"{path} holds a model without training state: nothing to resume")
-        learner = learner or restored(path, header, tensors, device)
-        try:
-            trainer = cls._restored(learner, header.trainer, tensors)
-        except SFFAError as error:
-            raise ModelFileError(
-                f"{path} holds a training state that cannot be used: {error}"
-            ) from None
-        extra = {n.removeprefix("extra."): t for n, t in tensors.items() if n.startswith("extra.")}
-        return trainer, header.notes, {n: t.to(device) for n, t in extra.items()}
-
-    @classmethod
-    def _restored(
-        cls, learner: Learner, state: dict[str, Any], tensors: dict[str, Tensor]
-    ) -> Trainer:
-        checked = TrainingState.checked(state, learner.depth)
-        given = checked.lr, checked.negatives, checked.schedule, checked.seed
-        parts = {"lr_schedule": checked.lr_schedule, "optimizer": checked.optimizer}
-        offloaded = getattr(learner, "offloaded", None)
-        folder = None if offloaded is None else offloaded.folder
-        trainer = cls(learner, *given, **parts, offload=folder)  # type: ignore[arg-type]
-        trainer.layer, trainer.epochs_done = checked.layer, checked.epochs_done
-        trainer.rng.bit_generator.state = checked.rng.model_dump()
-        known = {n: p for n, p in learner.named_parameters() if not offloaded or n in tensors}
-        numbers = checked.optimizer_numbers.model_dump()
-        optimizers.restore(trainer.optimizer, trainer._source, known, tensors, numbers)
-        return trainer
-
 
 class DivergedError(ConfigurationError):
     """A loss that is no longer finite."""
-
-
-class _Arrays:
-    """Examples (N, ...), labels (N,) and weights (N,), if any, on the learner's device."""
-
-    def __init__(self, x: Tensor, y: Tensor, weights: Tensor | None = None) -> None:
-        self.x, self.y, self.weights = x, y, weights
-        self.known: Latents | None = None
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def take(self, places: Tensor) -> Batch:
-        chosen = places.to(self.x.device)
-        return Batch(self.x[chosen], self.y[chosen])
-
-
-class _Functions(Callback):
-    """The callbacks ``on_epoch(epoch)`` and ``on_batch(done, total)`` of earlier versions."""
-
-    def __init__(self, on_epoch: Any, on_batch: Any) -> None:
-        self._epoch, self._batch = on_epoch, on_batch
-
-    def on_batch_end(self, progress: Progress) -> None:
-        if self._batch is not None:
-            self._batch(progress.batch, progress.batches)
-
-    def on_epoch_end(self, progress: Progress, epoch: Epoch) -> None:
-        if self._epoch is not None:
-            self._epoch(epoch)
-
-
-def _old_callbacks(on_epoch: Any, on_batch: Any) -> list[Callback]:
-    if on_epoch is None and on_batch is None:
-        return []
-    warn_renamed("on_epoch and on_batch of Trainer.fit", "callbacks=[Callback]")
-    return [_Functions(on_epoch, on_batch)]
 
 
 def _check_choice(name: str, given: object, known: Sequence[str]) -> None:

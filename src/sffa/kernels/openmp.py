@@ -67,7 +67,7 @@ class Call:
         self.set_numbers(*numbers)
 
     def set_numbers(self, *numbers: int | float) -> None:
-        """Give the task its numbers, those that are not whole by their bits."""
+        """Set the numbers of the task, those that are not whole by their bits."""
         for place, number in enumerate(numbers):
             if isinstance(number, float):
                 self._numbers[place] = number
