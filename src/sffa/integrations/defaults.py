@@ -13,7 +13,6 @@ from sffa.core.negatives import Sampled
 ENOUGH = 5_000
 """Rows from which a share is held out and training may stop early."""
 _STEPS = {"sffa": 400, "ffa": 1000}
-_ROWS_A_STEP = 10
 _NEW_STEPS = 40
 _SHOWN = 8
 
@@ -33,12 +32,10 @@ def hidden_for(features: int, algorithm: str = "sffa") -> tuple[int, int]:
 def lr_for(features: int, algorithm: str = "sffa") -> float:
     """Return Adam's step size at the start of a fit: smaller for many features, which add up.
 
-    >>> lr_for(4), lr_for(36), lr_for(700), lr_for(4, "ffa")
-    (0.02, 0.016666666666666666, 0.001, 0.003)
+    >>> lr_for(4), lr_for(2500), lr_for(4, "ffa")
+    (0.02, 0.002, 0.003)
     """
-    if algorithm == "ffa":
-        return 3e-3
-    return min(0.02, 0.1 / math.sqrt(features), 0.7 / features)
+    return min(0.02, 0.1 / math.sqrt(features)) if algorithm == "sffa" else 3e-3
 
 
 def portion_lr_for(features: int, algorithm: str = "sffa") -> float:
@@ -68,13 +65,16 @@ def batch_for(examples: int, classes: int = 2, algorithm: str = "sffa") -> int:
 
 
 def epochs_for(examples: int, batch_size: int, algorithm: str = "sffa") -> int:
-    """Return as many passes as make 400 steps (FFA 1,000), and one more for every 10 examples.
+    """Return as many passes as make 400 steps (FFA 1,000) and more for more examples.
+
+    That is one for every five; beyond 13,333, and for FFA, one for every twenty.
 
     >>> epochs_for(142, 32), epochs_for(1437, 128), epochs_for(60_000, 256)
-    (83, 46, 28)
+    (86, 58, 23)
     """
-    steps = _STEPS[algorithm] + max(examples, 1) // _ROWS_A_STEP
-    return math.ceil(steps / math.ceil(max(examples, 1) / batch_size))
+    count = max(examples, 1)
+    more = min(count // 5, 2000 + count // 20) if algorithm == "sffa" else count // 20
+    return math.ceil((_STEPS[algorithm] + more) / math.ceil(count / batch_size))
 
 
 def portion_batch_for(examples: int) -> int:
