@@ -3,8 +3,9 @@
 ``make test-matrix`` runs the suite once for each setting below and prints a row for each: passed,
 failed, skipped, seconds; or why a setting cannot be had here. ``--combined`` runs several settings
 at once, which is stricter and takes fewer runs. ``--fast`` runs the tests marked ``portable`` only.
-``--out FILE`` adds a line of JSON for each row; ``--table FILE`` prints them as Markdown. The exit
-code is 1 if a test failed under any setting.
+``--out FILE`` adds a line of JSON for each row; ``--table FILE`` prints them as Markdown, rows of
+one setting that ran different ``--tests`` as one. The exit code is 1 if a test failed under any
+setting.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import IO, Any
 
@@ -81,6 +84,20 @@ class Row:
     together: tuple[str, ...] = ()
     """The settings it was made of, if several."""
     environment: dict[str, Any] = field(default_factory=dict)
+    tests: tuple[str, ...] = ()
+    """The files and folders that ran, if not all."""
+
+    def __add__(self, other: Row) -> Row:
+        """Return the two as one row: that of all tests they ran."""
+        return replace(
+            self,
+            passed=self.passed + other.passed,
+            failed=self.failed + other.failed,
+            skipped=self.skipped + other.skipped,
+            seconds=self.seconds + other.seconds,
+            problem=self.problem or other.problem,
+            tests=(*self.tests, *other.tests),
+        )
 
     def line(self) -> str:
         """Write the row of the table."""
@@ -259,8 +276,7 @@ SETTINGS: dict[str, Setting] = {
     "without HOME": variables(HOME=None, XDG_CACHE_HOME=None),
     **{f"Python {version}": another_python(version) for version in PYTHONS},
 }
-# Several at once: with "as it is", where torch takes a thread for each core, and the Pythons
-# every setting is had.
+# Several at once: with "as it is", where torch takes a thread for each core, every setting is had.
 COMBINED = {
     "an old processor": (
         "ATEN_CPU_CAPABILITY=default",
@@ -271,6 +287,8 @@ COMBINED = {
     ),
     "a stranger": ("a path with spaces", "not root", "no numba cache", "without HOME"),
     "a busy machine": ("OMP_NUM_THREADS=5", "two busy cores"),
+    "Python 3.12, two threads": ("Python 3.12", "OMP_NUM_THREADS=2"),
+    "Python 3.13, five threads": ("Python 3.13", "OMP_NUM_THREADS=5"),
 }
 
 
@@ -310,7 +328,8 @@ def run(setting: str, options: Options) -> Row:
             for name in together or (setting,):
                 stack.enter_context(SETTINGS[name](options, place))
             row = tested(setting, place, options)
-            return replace(row, together=together, environment=described(place))
+            tests = tuple(options.tests)
+            return replace(row, together=together, environment=described(place), tests=tests)
     except Unavailable as reason:
         seconds = time.monotonic() - began
         return Row(setting, seconds=seconds, problem=f"not available: {reason}")
@@ -372,10 +391,16 @@ def keep(path: Path, row: Row) -> None:
 
 
 def table(path: Path) -> str:
-    """Return the rows of a file as Markdown, of each setting the latest."""
+    """Return the rows of a file as Markdown: of each setting and its tests the latest, added up."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    rows = {row.setting: row for row in (Row(**json.loads(line)) for line in lines)}
-    return "\n".join([*HEAD, *(row.line() for row in rows.values())])
+    latest: dict[str, dict[tuple[str, ...], Row]] = {}
+    for row in (Row(**json.loads(line)) for line in lines):
+        rows = latest.setdefault(row.setting, {})
+        if not row.tests or () in rows:  # all tests stand alone, parts beside one another
+            rows.clear()
+        rows[tuple(row.tests)] = row
+    sums = (reduce(add, rows.values()) for rows in latest.values())
+    return "\n".join([*HEAD, *(row.line() for row in sums)])
 
 
 def arguments() -> argparse.Namespace:
@@ -402,12 +427,9 @@ def main() -> int:
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends what it started, too
     logs = Path(tempfile.mkdtemp(prefix="sffa-matrix-logs-"))
-    pythons = [f"Python {version}" for version in PYTHONS]
     print("\n".join(HEAD), flush=True)
     broken = False
-    for setting in given.only or (
-        ["as it is", *COMBINED, *pythons] if given.combined else SETTINGS
-    ):
+    for setting in given.only or (["as it is", *COMBINED] if given.combined else SETTINGS):
         with tempfile.TemporaryDirectory(prefix="sffa-matrix-") as scratch:
             tests = given.tests or (["tests"] if given.fast else [])
             numbers = given.workers, given.limit
