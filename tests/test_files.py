@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sffa.errors import DataError, OutputError
-from sffa.files import reading, replacing, write_bytes, write_text
+from sffa.files import check_writable, read_text, reading, replacing, write_bytes, write_text
 
 
 def test_a_file_appears_under_its_name_only_when_it_is_complete(tmp_path: Path):
@@ -200,3 +200,30 @@ def test_without_psutil_what_others_write_is_left_alone(tmp_path: Path, monkeypa
     write_text(tmp_path / "a.txt", "new")
     assert kept.read_text() == "half"
     assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_asking_whether_a_file_can_be_written_leaves_everything_as_it_is(tmp_path: Path):
+    for name in ("out.txt", "out.txt.probe", "out.txt.tmp"):
+        (tmp_path / name).write_text(name)
+    check_writable(tmp_path / "out.txt")
+    check_writable(tmp_path / "new" / "folder" / "new.txt")
+    found = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert found == {name: name for name in ("out.txt", "out.txt.probe", "out.txt.tmp")}
+
+
+def test_what_cannot_be_written_is_known_before_anything_is(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    for path in ("pipe", ".", "file/below"):
+        with pytest.raises(OutputError):
+            check_writable(tmp_path / path)
+
+
+def test_text_is_read_from_regular_files_in_utf8_only(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "latin").write_bytes(b"na\xefve")
+    (tmp_path / "text").write_text("naïve", encoding="utf-8")
+    assert read_text(tmp_path / "text") == "naïve"
+    for name in ("pipe", "latin", "absent"):
+        with pytest.raises(DataError, match=name):
+            read_text(tmp_path / name)

@@ -44,16 +44,8 @@ def replacing(path: PathLike) -> Iterator[Path]:
     nothing or a regular file is replaced; a symbolic link stays, and the file it leads to is
     written. Temporary files that killed writers of the same file left behind are removed.
     """
-    target = destination(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_left_behind(target)
-        temporary = target.parent / _temporary_name(target)
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from error
-    with os.fdopen(handle, "rb+") as stream:
-        made = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+    target, temporary = _begun(path)
+    made = stat.S_IMODE(os.stat(temporary).st_mode)
     try:
         yield temporary
         with open(temporary, "rb+") as stream:
@@ -63,6 +55,28 @@ def replacing(path: PathLike) -> Iterator[Path]:
         os.replace(temporary, destination(target))
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: PathLike) -> None:
+    """Refuse now what `replacing` would refuse later, perhaps after hours; nothing stays there."""
+    missing = [folder for folder in destination(path).parents if not os.path.lexists(folder)]
+    _begun(path)[1].unlink()
+    for folder in missing:
+        with contextlib.suppress(OSError):  # somebody else has put something there
+            folder.rmdir()
+
+
+def _begun(path: PathLike) -> tuple[Path, Path]:
+    """Return the file that writing to ``path`` writes, and a new, empty one beside it."""
+    target = destination(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_behind(target)
+        temporary = target.parent / _temporary_name(target)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    return target, temporary
 
 
 def write_text(path: PathLike, text: str) -> None:
@@ -116,6 +130,15 @@ def reading(path: PathLike, error: type[SFFAError] = DataError) -> Iterator[Bina
         raise error(f"{path}: cannot be read (is {kind_of(mode)}; expected a regular file)")
     with _Clipped(io.FileIO(handle)) as file:
         yield file
+
+
+def read_text(path: PathLike, error: type[SFFAError] = DataError) -> str:
+    """Return the text of a regular file; what is no UTF-8, or no such file, is an ``error``."""
+    with reading(path, error) as file:
+        try:
+            return file.read().decode()
+        except UnicodeDecodeError as trouble:
+            raise error(f"cannot read {path}: {trouble}") from None
 
 
 class _Clipped(io.BufferedReader):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +30,18 @@ app = typer.Typer(
 )
 
 Models = Annotated[list[Path], typer.Argument(help="Model files.", show_default=False)]
-Out = Annotated[Path, typer.Option("--out", help="Folder for figures and their data.")]
+
+
+def _folder(place: Path) -> Path:
+    """Refuse, before anything is computed, a place for figures where something else stands."""
+    if os.path.lexists(place) and not place.is_dir():
+        raise ConfigurationError(f"--out {place} is no folder, which figures need")
+    return place
+
+
+Out = Annotated[
+    Path, typer.Option("--out", callback=_folder, help="Folder for figures and their data.")
+]
 DatasetName = Annotated[
     str | None,
     typer.Option("--dataset", help="Dataset.", show_default="the one of the first model"),

@@ -17,6 +17,7 @@ from sffa.bench.alone import BESIDE, SIZES, TASKS, Alone, measure_alone
 from sffa.bench.contenders import CONTENDERS
 from sffa.bench.shape import Shape
 from sffa.bench.timing import Timing, measure, peak_memory
+from sffa.cli.models import probe_writable
 from sffa.cli.options import AsJson, Threads, prepare_kernels, use_threads
 from sffa.errors import ConfigurationError, nearest
 from sffa.files import write_text
@@ -77,6 +78,8 @@ def bench(
     console = Console(stderr=True)
     use_threads(threads)
     _check_known(only or [])
+    if out is not None:
+        probe_writable(out)
     prepare_kernels(console)
     if alone:
         shapes = [SIZES[number - 1] for number in size or range(1, len(SIZES) + 1)]

@@ -46,8 +46,8 @@ from sffa.core.learner import kind_of
 from sffa.core.presets import COMPARED, PRESETS, is_network, learner_class, preset_of
 from sffa.data import Dataset, load
 from sffa.environment import describe
-from sffa.errors import ConfigurationError, nearest
-from sffa.files import replacing, write_text
+from sffa.errors import ConfigurationError, DataError, nearest
+from sffa.files import read_text, replacing, write_text
 from sffa.record import Record
 from sffa.report.cells import cells
 from sffa.report.figures import streams
@@ -173,8 +173,8 @@ def _branch(
     if origin is None or at is None:
         raise ConfigurationError("a branch needs both: --from RUN.json and --at EXPERIENCES")
     try:
-        values = dict(from_json(json.loads(origin.read_text(encoding="utf-8"))).config)
-    except (OSError, ValueError, RecursionError) as error:
+        values = _recorded(origin).config
+    except (DataError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"--from {origin}: cannot read a record: {error}") from None
     start = kept_folder(origin) / f"{at:04d}.safetensors"
     if not start.is_file():
@@ -189,6 +189,17 @@ def _branch(
     for name in ("options", "network", "branch"):
         common.pop(name, None)
     return start
+
+
+def _recorded(path: Path) -> Record:
+    """Read the record of one run in a stream."""
+    given = json.loads(read_text(path))
+    if not isinstance(given, dict):
+        raise DataError("expected one record, an object")
+    record = from_json(given)
+    if not {"options", "network", "method"} <= {*record.config}:
+        raise DataError("it is not of a run in a stream")
+    return record
 
 
 def _said(context: typer.Context, name: str) -> bool:
@@ -265,6 +276,8 @@ def _configured(
     network: dict[str, Any] = {}
     for key, value in asked.items():
         first = key.partition(".")[0]
+        if key == "branch":
+            raise ConfigurationError("a branch is made with --from and --at, not with --set")
         if key in ContinualConfig.model_fields:
             run_fields[key] = value
         elif "." in key and first != "network":
@@ -329,8 +342,8 @@ def _kept(config: ContinualConfig, out: Path, console: Console) -> Record | None
     """
     path = out / f"{file_name(Run(config))}.json"
     try:
-        record = from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError):
+        record = _recorded(path)
+    except (DataError, ValueError, RecursionError):
         return None
     if record.config != config.model_dump(mode="json"):
         return None
@@ -371,6 +384,8 @@ def _run(
     environment = describe()  # before the run: files may change while it takes its time
     name = file_name(Run(config))
     checkpoint = out / f"{name}.checkpoint.safetensors"
+    for ending in ("json", "png"):
+        probe_writable(out / f"{name}.{ending}")
     title = f"{config.algorithm} {config.method} {config.scenario} IL"
     stack = ExitStack()
     with stop_requests() as asked, ExperienceBar(console, title, asked) as bar, stack:

@@ -14,7 +14,8 @@ from rich.table import Table
 
 from sffa.cli.options import AsJson, Seed, Threads, prepare_kernels, use_threads
 from sffa.cli.text import say
-from sffa.report.demo import Demo, run_demo
+from sffa.files import check_writable
+from sffa.report.demo import PAGE, Demo, run_demo
 
 
 def demo(
@@ -27,6 +28,7 @@ def demo(
     """Train SFFA, FFA and back-propagation on digits, watch forgetting and its cure, and report."""
     console = Console(stderr=True)
     use_threads(threads)
+    check_writable(out / PAGE)
     started = time.perf_counter()
     prepare_kernels(console)
     with console.status("") as status:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sffa.cli.models import probe_writable
 from sffa.cli.notes import notes_of
 from sffa.cli.options import AsJson
 from sffa.core import load
@@ -27,6 +28,7 @@ def export(
 
     if out.suffix != ".onnx":
         raise ConfigurationError(f"the file to write must end in .onnx, got '{out.name}'")
+    probe_writable(out)
     notes = notes_of(model)
     learner = load(model)
     names = notes.names_for(learner)

@@ -10,7 +10,7 @@ from sffa.cli.notes import Notes
 from sffa.core import Learner
 from sffa.data import Dataset, names
 from sffa.errors import ConfigurationError
-from sffa.files import replacing
+from sffa.files import check_writable
 
 
 def about(dataset: str, algorithm: str, data: Dataset, model: Path) -> dict[str, Any]:
@@ -44,9 +44,7 @@ def probe_writable(path: Path) -> None:
     """Find out before hours of training that a file cannot be written there."""
     if path.is_dir():
         raise ConfigurationError(f"{path} is a folder; give the name of a file")
-    with replacing(path.with_name(f"{path.name}.probe")):
-        pass
-    path.with_name(f"{path.name}.probe").unlink()
+    check_writable(path)
 
 
 def check_fits(learner: Learner, data: Dataset) -> None:

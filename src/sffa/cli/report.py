@@ -14,6 +14,7 @@ from rich.console import Console
 from sffa.cli.options import AsJson
 from sffa.cli.text import say
 from sffa.errors import ConfigurationError
+from sffa.files import check_writable
 
 
 def report(
@@ -47,6 +48,7 @@ def report(
     if out.suffix in (".md", ".tex") and figures:
         raise ConfigurationError(f"--figures goes into an .html page; {out} draws its own")
     records = gather(sources or [])
+    check_writable(out)
     command = " ".join(["sffa report", *map(str, sources or []), "--out", str(out)])
     if out.suffix == ".md":
         found = findings_beside(out.parent)

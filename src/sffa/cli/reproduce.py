@@ -20,6 +20,7 @@ from sffa.cli.text import plain, say
 from sffa.data.directory import VARIABLE
 from sffa.errors import ConfigurationError
 from sffa.extension import references
+from sffa.files import check_writable
 from sffa.study import (
     Campaign,
     Estimator,
@@ -40,6 +41,7 @@ from sffa.study import (
 from sffa.study.compare import CELLS, shown, tally, write_comparison
 from sffa.study.datasets import check_data, own_data, unavailable
 from sffa.study.estimate import duration
+from sffa.study.executors import check_executor
 from sffa.study.grid import seeds as read_seeds
 from sffa.study.sources import RESULTS, committed
 from sffa.study.study_file import settings
@@ -115,6 +117,7 @@ def reproduce(
         return
     files.check(chosen)
     crew = _Crew(executor, workers, threads, address)
+    check_executor(*crew)
     for one in chosen:
         if dry_run:
             _foretell(one, files, crew)
@@ -171,11 +174,18 @@ class _Files:
         return self.store or Path(_DEFAULT_STORE.replace("STUDY", study.name))
 
     def check(self, chosen: Sequence[Study]) -> None:
-        """Refuse one CSV for several studies."""
+        """Refuse one CSV for several studies, and one that cannot be written."""
         if self.export and len(chosen) > 1 and self.export.suffix:
             raise ConfigurationError(
                 f"--export {self.export}: 'all' is several studies; name a folder, for one CSV each"
             )
+        for study in chosen if self.export else ():
+            check_writable(self.csv_of(study))
+
+    def csv_of(self, study: Study) -> Path:
+        """Return the CSV that a study is exported to."""
+        path = self.export or Path()
+        return path if path.suffix else path / f"{study.name}.csv"
 
     def records(self, chosen: Sequence[Study]) -> list[Record]:
         """Return the records of the studies that their stores have."""
@@ -229,9 +239,9 @@ def _carry_out(study: Study, files: _Files, crew: _Crew, retry_failed: bool) -> 
         try:
             _run(study, store, crew)
         except StudyError:
-            _export(study, store, files.export)
+            _export(study, store, files)
             raise
-        _export(study, store, files.export)
+        _export(study, store, files)
 
 
 def _run(study: Study, store: Store, crew: _Crew) -> None:
@@ -291,10 +301,10 @@ def _complain(store: Store, runs: Sequence[Run], absent: dict[str, str]) -> None
         )
 
 
-def _export(study: Study, store: Store, path: Path | None) -> None:
-    if path is None:
+def _export(study: Study, store: Store, files: _Files) -> None:
+    if files.export is None:
         return
-    target = path if path.suffix else path / f"{study.name}.csv"
+    target = files.csv_of(study)
     count = export_csv(target, store.records(study.runs()))
     _say(f"{count} records in {target}")
 

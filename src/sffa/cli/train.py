@@ -219,9 +219,9 @@ class Training(Callback):
             raise ConfigurationError(
                 f"nothing to do: {done} epochs are done already; raise --epochs"
             )
-        probe_writable(out)
-        probe_writable(kept)
         self.out = out
+        for path in (out, kept, self._path("metrics.json"), self._path("curve.png")):
+            probe_writable(path)
         if self.trainer.offload is not None:
             self._checkpoint()
         if self.license is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sffa.errors import ConfigurationError, nearest
+from sffa.files import destination
 from sffa.integrations.tracker import Tracker
 from sffa.record import canonical
 
@@ -29,7 +30,7 @@ class CSVTracker(Tracker):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = destination(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = not self.path.exists()
         self._file = self.path.open("a", encoding="utf-8", newline="")

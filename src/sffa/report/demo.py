@@ -17,6 +17,7 @@ from sffa.report import figures
 from sffa.report.page import write
 from sffa.study.static import StaticConfig, train_static
 
+PAGE = "report.html"
 _HIDDEN = (400, 400)
 # The same examples, epochs and batches for all; the baseline prefers the smaller step.
 _STEP = {"sffa": 3e-3, "ffa": 3e-3, "bp": 1e-3}
@@ -51,7 +52,7 @@ def run_demo(folder: Path, seed: int = 0, epochs: int = 30, tell: Tell = lambda 
         continual.append(_learn_stream(method, data, seed, max(epochs // 3, 1)))
     tell("drawing")
     page = write(
-        folder / "report.html",
+        folder / PAGE,
         [*static, *continual],
         figures=[figures.sparsity(sparsity, "digits")],
         title="sffa on handwritten digits",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from sffa.files import write_text
+from sffa.files import read_text, write_text
 from sffa.record import Record
 from sffa.report.drawing import Drawing
 from sffa.report.results import INTRODUCTION, results
@@ -55,7 +55,7 @@ def drawings_of(sections: Iterable[Section]) -> list[Drawing]:
 def findings_beside(folder: Path) -> str:
     """Read what people made of the results, if they wrote it down in the folder."""
     file = folder / "findings.md"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    return read_text(file) if file.is_file() else ""
 
 
 def words(text: object) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from sffa.errors import DataError
+from sffa.files import read_text
 from sffa.report.drawing import Drawing
 from sffa.report.style import PAPER, THEMED
 from sffa.vocabulary import INK
@@ -51,7 +52,7 @@ def inline(svg: str, prefix: str) -> str:
 def read(path: str | Path) -> Drawing:
     """Read a drawing back that `Drawing.save` wrote: its vector, its words, its data."""
     file = Path(path)
-    svg = file.read_text(encoding="utf-8")
+    svg = read_text(file)
     try:
         root = ElementTree.fromstring(svg)
     except ElementTree.ParseError as error:
@@ -59,7 +60,7 @@ def read(path: str | Path) -> Drawing:
     title = root.findtext(f"{{{_SVG}}}title") or file.stem
     caption = root.findtext(f"{{{_SVG}}}desc") or ""
     beside = file.with_suffix(".csv")
-    data = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+    data = read_text(beside) if beside.is_file() else ""
     return Drawing(file.stem, title, caption, svg, data)
 
 

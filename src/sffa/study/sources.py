@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sffa.errors import DataError, SFFAError
-from sffa.files import reading
+from sffa.files import read_text, reading
 from sffa.record import Record
 from sffa.study.store.csv_file import import_csv
 from sffa.study.store.store import Store
@@ -91,14 +91,15 @@ def _of_a_study(file: Path) -> bool:
     """Whether the first columns are those that every version of a study's CSV has."""
     if not file.is_file():
         return False
-    with file.open(encoding="utf-8", errors="replace") as stream:
-        return stream.readline(200).startswith("dataset,scenario,method,algorithm,seed,acc,fgt,fwt")
+    columns = b"dataset,scenario,method,algorithm,seed,acc,fgt,fwt"
+    with reading(file) as stream:
+        return stream.read(len(columns)) == columns
 
 
 def _objects(file: Path) -> _Objects:
     """Read what ``--json`` prints: a record, or a list of them."""
     try:
-        content = _loaded(_text(file))
+        content = _loaded(read_text(file))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{file} is not JSON: {error}") from None
     records = content if isinstance(content, list) else [content]
@@ -112,7 +113,7 @@ def _unwrapped(item: Mapping[str, Any]) -> _Objects:
 
 def _lines(file: Path) -> _Objects:
     records: _Objects = []
-    for number, line in enumerate(_text(file).splitlines(), start=1):
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
         if not line.strip():
             continue
         try:
@@ -131,11 +132,3 @@ def _loaded(text: str) -> Any:
     if "\\ud" in text.lower():
         json.dumps(value, ensure_ascii=False).encode()
     return value
-
-
-def _text(file: Path) -> str:
-    try:
-        with reading(file) as stream:
-            return stream.read().decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"cannot read {file}: {error}") from None

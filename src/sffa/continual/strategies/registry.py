@@ -159,6 +159,11 @@ def _made(
     missing = lacking(kind, {*options, *common})
     if missing:
         raise ConfigurationError(f"method '{name}' needs the option '{name}.{missing[0]}'")
+    for option, value in options.items():
+        if isinstance(value, int) and abs(value) >= 2**31:
+            raise ConfigurationError(
+                f"'{name}.{option}' must be below 2**31, got {str(value)[:40]}"
+            )
     made = kind(**options, **accepted(kind, common))
     if not hasattr(made, "buffers"):
         raise ConfigurationError(f"'{name}' must call super().__init__() in its __init__")

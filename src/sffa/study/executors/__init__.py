@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.executors.contract import Executor, Outcome
+from sffa.study.threads import layout
 
 EXECUTORS = ("serial", "local", "ray")
 
-__all__ = ["EXECUTORS", "Executor", "Outcome", "make_executor"]
+__all__ = ["EXECUTORS", "Executor", "Outcome", "check_executor", "make_executor"]
 
 
 def make_executor(
@@ -18,12 +19,7 @@ def make_executor(
     address: str | None = None,
 ) -> Executor:
     """Make an executor by its name."""
-    if name not in EXECUTORS:
-        known = ", ".join(EXECUTORS)
-        hint = nearest(name, list(EXECUTORS))
-        raise ConfigurationError(f"unknown executor '{name}'{hint} (known: {known})")
-    if address is not None and name != "ray":
-        raise ConfigurationError(f"an address is for the ray executor, not for '{name}'")
+    check_executor(name, workers, threads, address)
     if name == "serial":
         from sffa.study.executors.serial import Serial
 
@@ -35,3 +31,16 @@ def make_executor(
     from sffa.study.executors.cluster import Cluster
 
     return Cluster(address, workers, threads)
+
+
+def check_executor(
+    name: str, workers: int | None, threads: int | None, address: str | None
+) -> None:
+    """Refuse what no executor can be made of."""
+    if name not in EXECUTORS:
+        known = ", ".join(EXECUTORS)
+        hint = nearest(name, list(EXECUTORS))
+        raise ConfigurationError(f"unknown executor '{name}'{hint} (known: {known})")
+    if address is not None and name != "ray":
+        raise ConfigurationError(f"an address is for the ray executor, not for '{name}'")
+    layout(workers, threads)
