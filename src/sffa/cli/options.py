@@ -131,8 +131,12 @@ def dataset_of(
     >>> dataset_of("table.csv", "label", None, False)
     'table.csv#target=label'
     """
-    if dataset is None or (target is None and size is None and not skip_unreadable):
+    if target is None and size is None and not skip_unreadable:
         return dataset
+    if dataset is None:
+        raise ConfigurationError(
+            "--target, --size and --skip-unreadable say how to read --dataset, which is not given"
+        )
     wanted = None if size is None else size_of(size)
     return str(Reference(dataset, target, wanted, skip_unreadable))
 

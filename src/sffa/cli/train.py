@@ -137,6 +137,8 @@ def _placed(given: dict[str, Any]) -> dict[str, Any]:
     >>> _placed({"k": 5, "lr_schedule": "cosine", "network.gate": 0.3})
     {'lr_schedule': 'cosine', 'network': {'k': 5, 'gate': 0.3}}
     """
+    if "network" in given:
+        raise ConfigurationError("--set takes options of the network one by one: network.k=5")
     run = {*StaticConfig.model_fields} - {*NetworkConfig.model_fields}
     network = {n.removeprefix("network."): v for n, v in given.items() if n not in run}
     return {**{n: v for n, v in given.items() if n in run}, "network": network}
