@@ -15,6 +15,7 @@ from sffa.core import storage
 NINES = "9" * 30
 TRAIN = ("train", "--epochs", "1", "--hidden", "40", "--set", "k=5")
 QUICK = ("reproduce", "quick", "--dry-run")
+SERIAL = ("reproduce", "quick", "--executor", "serial")
 STREAM = ("continual", "--dataset", "digits", "--quiet")
 
 
@@ -49,7 +50,15 @@ STREAM = ("continual", "--dataset", "digits", "--quiet")
         ((*QUICK, "--set", "epochs.k=3"), "'epochs' has no parts"),
         ((*QUICK, "--set", "scenario={}"), "unknown scenario"),
         ((*QUICK, "--workers", NINES), "workers must be at most"),
+        ((*SERIAL, "--workers", "0"), "workers must be at least 1"),
+        ((*SERIAL, "--threads", "-1"), "threads must be at least 1"),
+        ((*SERIAL, "--threads", NINES), "threads must be at most"),
+        ((*SERIAL, "--address", "here"), "an address is for the ray executor"),
+        (("reproduce", "quick", "--executor", "none"), "unknown executor 'none'"),
+        ((*SERIAL, "--export", "/dev/null/x.csv"), "Not a directory"),
         ((*STREAM, "--hidden", "8" * 12), "GB to train"),
+        ((*STREAM, "--set", "branch=x"), "--from and --at"),
+        ((*STREAM, "--method", "gaussian", "--set", f"rank={NINES}"), "'gaussian.rank' must be"),
         ((*STREAM, "--set", "class_order=[[null]]"), "class_order"),
         (("study", "check", "/etc/passwd"), "is no store of sffa; it was left as it is"),
         (("study", "check", "/dev/null"), "a character device"),
@@ -61,6 +70,7 @@ def test_what_cannot_be_is_one_short_line(sffa: Run, arguments: tuple[str, ...],
     assert (done.code, done.err.strip().count("\n")) == (2, 0), done.err[:500]
     assert told in done.err
     assert len(done.err) < 1100
+    assert not [*Path.cwd().iterdir()]  # no store of a study, no folder
 
 
 @pytest.mark.parametrize(
