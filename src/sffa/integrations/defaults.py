@@ -15,18 +15,28 @@ ENOUGH = 5_000
 _STEPS = {"sffa": 400, "ffa": 1000}
 _NEW_STEPS = 40
 _SHOWN = 8
+_MANY = 250  # features
 
 
 def hidden_for(features: int, algorithm: str = "sffa") -> tuple[int, int]:
-    """Return two layers, for FFA wider for more features.
+    """Return two layers, wider for more features.
 
-    >>> hidden_for(13), hidden_for(784, "ffa")
-    ((200, 200), (1400, 1400))
+    >>> hidden_for(13), hidden_for(784), hidden_for(784, "ffa")
+    ((200, 200), (400, 400), (1400, 1400))
     """
     if algorithm == "sffa":
-        return 200, 200
+        return (200, 200) if features < _MANY else (400, 400)
     width = 2 * round(min(max(50 * math.sqrt(features), 200), 1400) / 2)
     return width, width
+
+
+def winners_for(features: int) -> dict[str, int]:
+    """Return the winners in layers of `hidden_for` where features are many; else the preset's.
+
+    >>> winners_for(13), winners_for(784)
+    ({}, {'k': 15})
+    """
+    return {} if features < _MANY else {"k": 15}
 
 
 def lr_for(features: int, algorithm: str = "sffa") -> float:

@@ -364,10 +364,11 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _make_network(self, features: int, seed: int) -> Network:
-        automatic = defaults.hidden_for(features, self._algorithm)
-        hidden: Any = (
-            automatic if isinstance(self.hidden, str) and self.hidden == "auto" else self.hidden
-        )
+        hidden: Any = self.hidden
+        usual = PRESETS[self._preset].options("static")
+        if isinstance(hidden, str) and hidden == "auto":
+            hidden = defaults.hidden_for(features, self._algorithm)
+            usual |= defaults.winners_for(features) if self._algorithm == "sffa" else {}
         if isinstance(hidden, str | float) or hidden is None:
             raise ConfigurationError(f"hidden is 'auto' or layer widths, got {hidden!r}")
         options: Any = self.network or {}
@@ -376,7 +377,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 f"network is a dictionary of options such as {{'k': 10}}, got {options!r}"
             )
         hidden = (hidden,) if isinstance(hidden, int) else hidden
-        given = {**PRESETS[self._preset].options("static"), **options}
+        given = {**usual, **options}
         if self.gate != "auto":
             given["gate"] = self.gate
         elif "gate" not in options and "gate" in given:

@@ -13,7 +13,8 @@ class SFFAClassifier(ForwardForwardClassifier):
     Parameters
     ----------
     hidden
-        Layer widths; ``"auto"``: two layers of 200.
+        Layer widths; ``"auto"``: two layers of 200, from 250
+        features on of 400.
     gate
         Share of the neurons that a label may use; ``"auto"``: no gate.
     network
