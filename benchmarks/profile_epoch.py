@@ -1,4 +1,4 @@
-"""Where the time goes: one epoch of MNIST on all ten labels, and one Class IL run of the paper.
+"""How long one epoch of MNIST on all ten labels takes, and one Class IL run of the paper.
 
 SFFA_DATA_DIR=… python benchmarks/profile_epoch.py --out results/profile.json
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections import defaultdict
 from pathlib import Path
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
 from sffa.continual import ContinualConfig
 from sffa.continual import run as run_continual
@@ -20,14 +18,6 @@ from sffa.core import Trainer, make
 from sffa.data import Dataset, load
 from sffa.files import write_text
 from sffa.kernels import warm_up
-
-_PARTS = {
-    "products": ("aten::mm", "aten::addmm"),
-    "winners and gather": ("_Scan",),
-    "scatter": ("_ScanBackward",),
-    "optimiser": ("aten::_fused_adam_",),
-    "data": ("aten::index", "aten::addcmul", "aten::_to_copy", "aten::copy_"),
-}
 
 
 def trainer_for(data: Dataset, **options: object) -> Trainer:
@@ -44,20 +34,6 @@ def epoch_seconds(data: Dataset, **options: object) -> float:
     return history[-1].seconds
 
 
-def shares(data: Dataset) -> dict[str, float]:
-    """Return the share of an epoch's time that each part takes, in percent."""
-    trainer = trainer_for(data)
-    trainer.fit(data.train.flat[:5120], data.train.y[:5120])
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        trainer.fit(data.train.flat, data.train.y)
-    spent: dict[str, float] = defaultdict(float)
-    for event in profiler.key_averages():
-        part = next((p for p, names in _PARTS.items() if event.key in names), "other")
-        spent[part] += event.self_cpu_time_total
-    total = sum(spent.values())
-    return {part: 100 * value / total for part, value in sorted(spent.items())}
-
-
 def main() -> None:
     """Measure and print; write the JSON where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -69,7 +45,6 @@ def main() -> None:
         "threads": torch.get_num_threads(),
         "epoch_seconds": epoch_seconds(data),
         "epoch_seconds_disjoint": epoch_seconds(data, gate="disjoint"),
-        "epoch_percent": shares(data),
     }
     started = time.perf_counter()
     outcome = run_continual(ContinualConfig(), data)

@@ -1,8 +1,9 @@
-"""What the parts of a training step cost at each size, and which of them are only products.
+"""What a training step costs at each size, its parts, and which of them are only products.
 
-The processor's time on one thread: medians, which others who work beside disturb little. Beside a
-step of SFFA stand the step of a plain MLP, and the products of an SFFA, an FFA and an MLP step with
-nothing around them: no arrangement of the rest can be faster.
+The processor's time on one thread, in turns with a plain MLP, some calls of each in a row; what the
+fastest tenth of them takes, which is what others who work beside disturb least. Beside that stand
+the products of an SFFA, an FFA and an MLP step with nothing around: no arrangement of the rest can
+be faster.
 
 python benchmarks/step_parts.py --out results/step_parts.json
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -36,6 +36,9 @@ _LOOPS = {
     "label_gradients": "labels' part",
     "adam": "optimiser",
 }
+
+
+_TURNS = 5
 
 
 class Clock:
@@ -72,18 +75,37 @@ def watch_all(clock: Clock) -> None:
 
 
 def parts(name: str, shape: Shape, clock: Clock) -> dict[str, float]:
-    """Return the median milliseconds of each part of a step."""
+    """Return the milliseconds of each part of a step, each in the fastest tenth of the steps."""
     step = CONTENDERS[name](shape).step
     rows: list[dict[str, float]] = []
-    for number in range(10 + _repeats(shape)):
+    for number in range(5 + 8 * _repeats(shape)):
         clock.spent.clear()
         started = time.thread_time()
         step()
         total = time.thread_time() - started
-        if number >= 10:
+        if number >= 5:
             rest = total - sum(clock.spent.values())
             rows.append({**clock.spent, "everything else": rest, "step": total})
-    return {part: 1e3 * statistics.median(row[part] for row in rows) for part in rows[0]}
+    return {part: 1e3 * _tenth([row[part] for row in rows]) for part in rows[0]}
+
+
+def compared(shape: Shape, names: list[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the milliseconds of steps and predictions, and their ratios to the MLP's."""
+    mlp = _plain(shape)
+    calls = {"mlp": dict(zip(("step", "predict"), mlp[:2], strict=True))}
+    for name in names:
+        made = CONTENDERS[name](shape)
+        calls[name] = {"step": made.step, "predict": made.predict}
+    found: dict[str, dict[str, dict[str, float]]] = {name: {} for name in calls}
+    for task in ("step", "predict"):
+        taken: dict[str, list[float]] = {name: [] for name in calls}
+        for _ in range(_TURNS):
+            for name, each in calls.items():
+                taken[name] += _times(each[task], _repeats(shape))
+        for name, times in taken.items():
+            ms = _tenth(times)
+            found[name][task] = {"ms": ms, "ratio": ms / _tenth(taken["mlp"])}
+    return found
 
 
 def product_bounds(shape: Shape) -> dict[str, float]:
@@ -106,20 +128,25 @@ def _of_products(sizes: list[tuple[int, int, int]]) -> float:
         for left, right, out in given:
             torch.mm(left, right, out=out)
 
-    return _median_ms(run, 9 if max(n * k * m for n, k, m in sizes) > 1e8 else 200)
+    return _tenth(_times(run, 9 if max(n * k * m for n, k, m in sizes) > 1e8 else 200))
 
 
-def _median_ms(call: Callable[[], object], repeats: int) -> float:
+def _times(call: Callable[[], object], repeats: int) -> list[float]:
+    """Return the milliseconds of some calls in a row, the first apart."""
     taken = []
-    for _ in range(repeats + 5):
+    for _ in range(repeats + 1):
         started = time.thread_time()
         call()
         taken.append(1e3 * (time.thread_time() - started))
-    return statistics.median(taken[5:])
+    return taken[1:]
+
+
+def _tenth(times: list[float]) -> float:
+    return sorted(times)[len(times) // 10]
 
 
 def _repeats(shape: Shape) -> int:
-    return 15 if shape.batch * shape.width > 10**5 else 300
+    return 2 if shape.batch * shape.width > 10**5 else 20
 
 
 def main() -> None:
@@ -128,18 +155,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    result = []
-    for shape in SIZES[:4]:
-        bounds = product_bounds(shape)
-        mlp = _median_ms(_plain(shape)[0], _repeats(shape))
-        result.append({"shape": vars(shape), "mlp": mlp, "products": bounds, "parts": {}})
+    result: list[dict[str, Any]] = []
+    for shape in SIZES[:5]:
+        names = ["sffa", "sffa, disjoint gate", *(["ffa"] if shape.labels < 26 else [])]
+        row = {"shape": vars(shape), "compared": compared(shape, names), "parts": {}}
+        result.append({**row, "products": product_bounds(shape) if shape.labels < 26 else {}})
+        print(json.dumps(result[-1]), flush=True)
     clock = Clock()
     watch_all(clock)
-    for row in result:
+    for row in result[:4]:
         for name in ("sffa", "sffa, disjoint gate"):
             row["parts"][name] = parts(name, Shape(**row["shape"]), clock)
     text = json.dumps(result, indent=1)
-    print(text)
+    print(json.dumps([row["parts"] for row in result[:4]]))
     if asked.out is not None:
         write_text(asked.out, text + "\n")
 
