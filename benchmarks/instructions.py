@@ -104,9 +104,10 @@ def main() -> None:
     before = {} if asked.update else json.loads(COUNTS.read_text())
     slower = []
     for title, found in counts.items():
-        ratio = found / before.get(title, found)
-        print(f"{title:32s} {found / 1e6:8.3f} million a step, {ratio:.3f} of what it was")
-        if ratio > 1 + TOLERANCE:
+        known = before.get(title)
+        then = f"{found / known:.3f} of what it was" if known else "not counted before"
+        print(f"{title:20s} {found / 1e6:8.3f} million a step, {then}")
+        if known and found > (1 + TOLERANCE) * known:
             slower.append(title)
     if asked.update:
         write_text(COUNTS, json.dumps(counts, indent=1) + "\n")
