@@ -4,39 +4,35 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
-import torch
-from torch import Tensor
 
-from sffa.continual import checkpoint as checkpoint_file
 from sffa.continual.checkpoint import RunState, branch_of
 from sffa.continual.config import ContinualConfig
 from sffa.continual.evaluation import evaluate, is_met
+from sffa.continual.old_callbacks import old_callbacks
 from sffa.continual.result import Result
+from sffa.continual.run_files import RunFiles
 from sffa.continual.strategies.base import Combined, Strategy
 from sffa.continual.strategies.registry import describe, make_strategy
 from sffa.continual.stream import AnyStream, Data, Experience, Stream
 from sffa.continual.streams.iterated import Adapted, as_stream
 from sffa.continual.streams.registry import describe_stream, find_stream, make_stream
-from sffa.continual.undeclared import changed, digests
+from sffa.continual.undeclared import digests
 from sffa.continual.views import View
-from sffa.core import Callback, Epoch, Learner, Network, Progress, Trainer, make, multiply_adds
+from sffa.core import Callback, Epoch, Learner, Progress, Trainer, make, multiply_adds
 from sffa.core.batch import Array
 from sffa.core.callbacks import StopTraining, notify
 from sffa.core.learner import KINDS, kind_of
-from sffa.core.optimizer import source_of
 from sffa.core.presets import is_network, name_of, preset_of
 from sffa.core.seeds import generator
 from sffa.core.trainer import DivergedError
-from sffa.errors import ConfigurationError, DataError, SFFAError, SFFAWarning, warn_renamed
+from sffa.errors import ConfigurationError, DataError, SFFAError
 from sffa.extension import code_of, is_reference, note_source, reference_to
-from sffa.extension import name_of as name_of_part
 from sffa.memory import peak_mb, restart_peak
 from sffa.standardise import RunningScale, scale_of
 
@@ -102,10 +98,10 @@ def run(
     given: Any = {name: None if path is None else Path(path) for name, path in files.items()}
     given |= {"strategy": strategy, "learner": learner, "stream": stream}
     going = ContinualRun(config, data, **given)
-    return going.go([*callbacks, *_old_callbacks(on_experience, on_batch)])
+    return going.go([*callbacks, *old_callbacks(on_experience, on_batch)])
 
 
-class ContinualRun:
+class ContinualRun(RunFiles):
     """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
 
     def __init__(
@@ -231,11 +227,6 @@ class ContinualRun:
         self.result.learner = self.learner
         return self.result
 
-    @property
-    def learner(self) -> Learner:
-        """The network that learns."""
-        return self.trainer.learner
-
     def learn(self, experience: Experience, callbacks: Sequence[Callback] = ()) -> None:
         """Learn one experience, or the rest of it, and evaluate."""
         view = self._view(experience)
@@ -354,60 +345,6 @@ class ContinualRun:
         if stop and self.state.experience != self.stream.length:
             self._stop(time.perf_counter())
 
-    def save(self) -> None:
-        """Write the checkpoint, if there is to be one."""
-        if self.keep is not None and not self.state.entered and not self.state.classes:
-            self.write(self.keep / f"{self.state.experience:04d}.safetensors")
-        if self.checkpoint is not None:
-            self.write(self.checkpoint)
-
-    def write(self, path: Path) -> None:
-        """Write a checkpoint to a file."""
-        self._look_for_undeclared(path)
-        checkpoint_file.save(
-            path,
-            self.identity,
-            self.trainer,
-            self.strategy,
-            self.state,
-            self.result,
-            self._undeclared,
-            _tensors(self.scale),
-        )
-
-    def _look_for_undeclared(self, path: Path) -> None:
-        """Warn, once, of what a strategy changed that its checkpoint will not hold."""
-        found = changed(self.strategy, self.learner, self._digests)
-        if found and not self._undeclared:
-            warnings.warn(
-                f"{found[0]} changed and is in neither parameter_state nor buffers: "
-                f"{path} does not hold it, and no run can go on from there; keep it in "
-                "one of the two, or name it in 'transient' if it is computed again",
-                SFFAWarning,
-                stacklevel=2,
-            )
-        self._undeclared = found
-
-    def _resume(self, path: Path) -> None:
-        found = self.identity, self.strategy, self.result, self.stream
-        self._take_over(*checkpoint_file.load(path, *found, self.every))
-
-    def _branch(self, path: Path) -> None:
-        found = self.identity, self.strategy, self.result, self.stream
-        self._take_over(*checkpoint_file.branch(path, *found))
-        self.trainer.lr, self.trainer.lr_schedule = self.config.lr, self.config.lr_schedule
-        if name_of_part(source_of(self.config.optimizer)) != self.trainer.optimizer_name:
-            self.trainer.reset_optimizer(self.config.optimizer)
-
-    def _take_over(self, trainer: Trainer, state: RunState, own: dict[str, Tensor]) -> None:
-        """Go on with what a checkpoint held."""
-        self.trainer, self.state = trainer, state
-        if "count" in own:
-            self.scale.count = float(own["count"])
-            self.scale.mean, self.scale.squares = own["mean"].numpy(), own["squares"].numpy()
-        if isinstance(self.learner, Network):
-            self.learner.backend = self.config.backend
-
     def _stop(self, started: float) -> None:
         self.state.seconds += time.perf_counter() - started
         self._take_time(started)
@@ -442,27 +379,6 @@ class _Position(Callback):
         self.state.epoch, self.state.batch = progress.epoch + 1, 0
 
 
-class _Functions(Callback):
-    """The callbacks ``on_experience`` and ``on_batch`` of earlier versions."""
-
-    def __init__(self, on_experience: Any, on_batch: Any) -> None:
-        self._experience, self._batch = on_experience, on_batch
-
-    def on_batch_end(self, progress: Progress) -> Any:
-        return self._batch and self._batch(progress.step, progress.steps)
-
-    def on_experience_end(self, learner: Learner, result: Result) -> None:
-        if self._experience is not None:
-            self._experience(result.done, result, learner)
-
-
-def _old_callbacks(on_experience: Any, on_batch: Any) -> list[Callback]:
-    if on_experience is None and on_batch is None:
-        return []
-    warn_renamed("on_experience and on_batch of continual.run", "callbacks=[Callback]")
-    return [_Functions(on_experience, on_batch)]
-
-
 def make_learner(config: ContinualConfig, features: int, classes: int) -> Learner:
     """Make the learner of a configuration, with no class met yet.
 
@@ -476,14 +392,6 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     return make(
         config.algorithm, features, config.hidden, seed=config.seed, protocol="stream", **options
     )
-
-
-def _tensors(scale: RunningScale) -> dict[str, Tensor]:
-    """Return a running scale as tensors; nothing if no example was met."""
-    if not scale.count:
-        return {}
-    values = {"count": np.array(scale.count), "mean": scale.mean, "squares": scale.squares}
-    return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in values.items()}
 
 
 def _stream_of(config: ContinualConfig, data: Data | None, stream: Any) -> AnyStream:
