@@ -16,17 +16,18 @@ _MARKS = "osD^vP"
 def tables_figure(rows: Iterable[Mapping[str, Any]], against: str, first: str) -> Drawing | None:
     """Draw a row for each table: the mean accuracy of every model less that of ``against``.
 
-    ``rows`` have a table, a model and an accuracy in percent, one for each split. The order of the
-    tables is by the difference of the model ``first``.
+    ``rows`` have a table, a model and an accuracy in percent, one for each split; splits that one
+    of the two lacks are left out. The order of the tables is by the difference of ``first``.
     """
     from matplotlib.figure import Figure
 
-    means = _means(rows)
+    found = _by_split(rows)
+    means = {key: statistics.fmean(splits.values()) for key, splits in found.items()}
     models = list(dict.fromkeys(model for _, model in means))
     apart = {
-        (table, model): mean - means[table, against]
-        for (table, model), mean in means.items()
-        if model != against and (table, against) in means
+        (table, model): statistics.fmean(splits[n] - found[table, against][n] for n in common)
+        for (table, model), splits in found.items()
+        if model != against and (common := splits.keys() & found.get((table, against), {}).keys())
     }
     if not apart or first not in models:
         return None
@@ -62,11 +63,13 @@ def tables_figure(rows: Iterable[Mapping[str, Any]], against: str, first: str) -
         )
 
 
-def _means(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], list[float]] = {}
+def _by_split(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], dict[Any, float]]:
+    """Return the accuracies of each table and model by split, or by their order."""
+    found: dict[tuple[str, str], dict[Any, float]] = {}
     for row in rows:
-        found.setdefault((row["table"], row["model"]), []).append(float(row["accuracy"]))
-    return {key: statistics.fmean(values) for key, values in found.items()}
+        splits = found.setdefault((row["table"], row["model"]), {})
+        splits[str(row.get("split", len(splits)))] = float(row["accuracy"])
+    return found
 
 
 def _data(
