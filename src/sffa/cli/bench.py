@@ -85,15 +85,27 @@ def bench(
         shapes = [SIZES[number - 1] for number in size or range(1, len(SIZES) + 1)]
         _report(_alone(shapes, only, rounds, console, as_json), out, as_json)
         return
+    shapes = [Shape(), *(_swept() if sweep else [])]
+    _report(_together(shapes, only, rounds, seconds, memory, console, as_json), out, as_json)
+
+
+def _swept() -> list[Shape]:
+    """Return the paper's shape with one of its sizes changed at a time."""
+    found = [Shape(**{field: value}) for field, values in _SWEEPS.items() for value in values]
+    return [shape for shape in found if shape != Shape()]
+
+
+def _together(
+    shapes: list[Shape],
+    only: list[str] | None,
+    rounds: int,
+    seconds: float,
+    memory: bool,
+    console: Console,
+    as_json: bool,
+) -> list[dict[str, Any]]:
+    """Measure all contenders in this process, shape by shape, and print a table for each."""
     names = _chosen(only, console)
-    shapes = [Shape()]
-    if sweep:
-        shapes += [
-            Shape(**{field: value})
-            for field, values in _SWEEPS.items()
-            for value in values
-            if Shape(**{field: value}) != Shape()
-        ]
     rows: list[dict[str, Any]] = []
     for shape in shapes:
         fitting = [name for name in names if _fits(name, shape)]
@@ -104,7 +116,7 @@ def bench(
         rows += [asdict(t) | {"peak_mb": peaks.get(t.contender)} for t in timings]
         if not as_json:
             Console().print(_table(title, timings, peaks))
-    _report(rows, out, as_json)
+    return rows
 
 
 def _report(rows: list[dict[str, Any]], out: Path | None, as_json: bool) -> None:
