@@ -32,12 +32,13 @@ def test_train_writes_model_metrics_and_curve(sffa: Run) -> None:
         assert picture.width > 400
 
 
+@pytest.mark.parametrize("backend", ["auto", "torch"])
 @pytest.mark.parametrize("schedule", ["online", "greedy"])
 @pytest.mark.parametrize("cut", [1, 2])
 def test_an_interrupted_training_resumes_to_the_weights_of_an_undisturbed_one(
-    sffa: Run, monkeypatch: pytest.MonkeyPatch, schedule: str, cut: int
+    sffa: Run, monkeypatch: pytest.MonkeyPatch, schedule: str, cut: int, backend: str
 ) -> None:
-    settings = (*TINY, "--schedule", schedule, "--epochs", 2)
+    settings = (*TINY, "--schedule", schedule, "--epochs", 2, "--backend", backend)
     sffa("train", *settings, "--out", "whole.safetensors")
 
     whole_epoch = Training.on_epoch_end

@@ -61,7 +61,7 @@ def test_a_filter_chooses_the_grids_that_have_what_is_named() -> None:
     closed = study.restricted(seeds=(0,), algorithm=["ridge"]).runs()
     assert {run.cell[2:] for run in closed} == {("naive", "ridge")}
     drawn = study.restricted(seeds=(0,), method=["gaussian"], algorithm=["sffa"]).runs()
-    assert [run.values["options"] for run in drawn] == [{}, {}]
+    assert {run.cell[2:] for run in drawn} == {("gaussian", "sffa")}
     assert {"contrast_with" in run.values["network"] for run in drawn} == {False}
 
 

@@ -208,6 +208,8 @@ class Training(Callback):
                 f"{path} was trained on {notes.dataset}, not on {data.name}: leave --dataset out"
             )
         trainer = Trainer.load(path, use_device(device))
+        if is_network(config.algorithm):
+            trainer.learner.backend = config.backend
         return cls(config, data, trainer, notes.history)
 
     def go(self, out: Path, records: Path, tensorboard: Path | None, keep_state: bool) -> None:
@@ -222,7 +224,8 @@ class Training(Callback):
                 f"nothing to do: {done} epochs are done already; raise --epochs"
             )
         self.out = out
-        for path in (out, kept, self._path("metrics.json"), self._path("curve.png")):
+        probe_writable(out)
+        for path in (kept, self._path("metrics.json"), self._path("curve.png")):
             probe_writable(path)
         if self.trainer.offload is not None:
             self._checkpoint()
