@@ -102,6 +102,7 @@ class Row:
     def line(self) -> str:
         """Write the row of the table."""
         name = self.setting + (f": {', '.join(self.together)}" if self.together else "")
+        name += f"; only {', '.join(self.tests)}" if self.tests else ""
         if self.problem:
             return f"| {name} | – | – | – | {self.seconds:.0f} | {self.problem} |"
         counts = f"{self.passed:,} | {self.failed} | {self.skipped} | {self.seconds:.0f}"

@@ -63,6 +63,8 @@ STREAM = ("continual", "--dataset", "digits", "--quiet")
         (("study", "check", "/etc/passwd"), "is no store of sffa; it was left as it is"),
         (("study", "check", "/dev/null"), "a character device"),
         (("report", "x" * 5000), "no records at"),
+        (("analyze", "memory", "--samples", NINES), "--samples"),
+        (("analyze", "memory", "--set", f"rank={NINES}"), "below 2**31"),
     ],
 )
 def test_what_cannot_be_is_one_short_line(sffa: Run, arguments: tuple[str, ...], told: str) -> None:

@@ -70,6 +70,7 @@ REFUSED = {
     "a,b,y\n1,2,u\n1,NA,v\n": "column 'b' has 1 missing",
     "a,b,y\n1,2,u\n1,2,\n": "column 'y' has 1 missing",
     "a,b,y\n1,2020-01-02,u\n1,2020-01-03,v\n": "column 'b' holds dates",
+    "a,b,y\n1,1e300,u\n1,2,v\n": "column 'b' holds 1e\\+300, more than numbers of 32 bits",
     "a,b,y\n" + "".join(f"1,t{n},u\n" for n in range(60)): "60 different texts",
     "a,b,y\n1,2,u\n1,2\n": "row 1 has 2 cells, expected 3",
     "a,a,y\n1,2,u\n": "two columns are called 'a'",

@@ -183,6 +183,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path):
     header, tensors = storage.read(path)
     values = header.model_dump()
     for change, said in (
+        ({"format": float("inf")}, "OverflowError"),
         ({"classes": [0, 0]}, "listed twice"),
         ({"classes": [0, 1, 2]}, "codes of shape"),
         ({"config": {**values["config"], "hidden": [4000, 60]}}, "layer 0 has blocks"),

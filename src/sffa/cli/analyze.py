@@ -76,7 +76,9 @@ def dynamics(out: Out = FIGURES, as_json: AsJson = False) -> None:
 @app.command()
 def memory(
     dataset: Annotated[str, typer.Option("--dataset", help="Dataset.")] = "digits",
-    samples: Annotated[int, typer.Option("--samples", min=1, help="Drawn of each class.")] = 6,
+    samples: Annotated[
+        int, typer.Option("--samples", min=1, max=100, help="Drawn of each class.")
+    ] = 6,
     given: Settings = None,
     seed: Seed = 0,
     out: Out = FIGURES,

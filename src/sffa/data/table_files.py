@@ -62,6 +62,9 @@ def _features(values: Array, what: str) -> Array:
     """Return a column as features (N, 1), or one for each category."""
     _check_present(values, what)
     if values.dtype.kind == "f":
+        most = float(np.abs(values).max(initial=0))
+        if np.isfinite(most) and most > float(np.finfo(np.float32).max):
+            raise DataError(f"{what} holds {most:g}, more than numbers of 32 bits can be")
         return values.astype(np.float32)[:, None]
     first = str(values[0])[:40]
     if _DATE.match(first):

@@ -41,7 +41,14 @@ def read(path: PathLike, wanted: Callable[[str], bool]) -> tuple[dict[str, Any],
             return _read(file, wanted)
         except ModelFileError as error:
             raise ModelFileError(f"{path} is damaged or not a model file: {error}") from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ) as error:
             told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise ModelFileError(f"{path} is damaged or not a model file: {told}") from None
 

@@ -76,10 +76,10 @@ class Gaussian(Strategy):
                 f"unknown gaussian dtype '{dtype}'{nearest(dtype, list(STORED))}; "
                 f"known: {', '.join(STORED)}"
             )
-        if parts < 1 or rank < 0 or (batch is not None and batch < 0):
+        if min(parts - 1, rank, batch or 0) < 0 or max(parts, rank, batch or 0) >= 2**31:
             raise ConfigurationError(
-                "gaussian needs parts of 1 or more, and a rank and a batch of 0 or more, got "
-                f"{parts}, {rank} and {batch}"
+                "gaussian needs parts of 1 or more, a rank and a batch of 0 or more, below 2**31, "
+                f"got {parts}, {rank} and {batch}"
             )
         self.parts = parts
         self.rank = rank
