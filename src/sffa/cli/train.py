@@ -43,7 +43,7 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.cli.signals import terminable
-from sffa.core import Callback, Epoch, NetworkConfig, Progress, Trainer
+from sffa.core import Callback, Epoch, Network, NetworkConfig, Progress, Trainer
 from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
 from sffa.environment import describe
@@ -208,7 +208,7 @@ class Training(Callback):
                 f"{path} was trained on {notes.dataset}, not on {data.name}: leave --dataset out"
             )
         trainer = Trainer.load(path, use_device(device))
-        if is_network(config.algorithm):
+        if isinstance(trainer.learner, Network):
             trainer.learner.backend = config.backend
         return cls(config, data, trainer, notes.history)
 
