@@ -247,6 +247,8 @@ class Training(Callback):
                 callbacks=[bar, self, *boards, *open_trackers(self.trackers, name, stack, values)],
                 environment=self.environment,
             )
+        if not self._path("curve.png").exists():  # killed after the last epoch, before it was drawn
+            self._show()
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")
         learner.save(out, self.trainer if keep_state else None, self.notes())
         beside = f"{self._path('metrics.json')}, {self._path('curve.png')} and {kept}"
@@ -263,6 +265,10 @@ class Training(Callback):
         seconds = time.perf_counter() - self.started
         about = self.environment, progress.learner
         self.record = static_record(self.config, self.history, seconds, *about)
+        self._show()
+
+    def _show(self) -> None:
+        """Write the record so far and the learning curve."""
         content = json.dumps(self.record.to_json(), indent=1)
         write_text(self._path("metrics.json"), f"{content}\n")
         with replacing(self._path("curve.png")) as temporary:
