@@ -62,6 +62,7 @@ coverage: $(DEV)
 	@$(PY) -m pytest -n $(TEST_WORKERS) $(if $(SLOW),,-m 'not slow') --cov \
 	  --cov-report=term-missing:skip-covered --cov-report=json:build/coverage.json $(PYTEST)
 	@$(PY) tools/coverage_summary.py build/coverage.json $(if $(OUT),--out '$(OUT)')
+	@$(if $(OUT),$(PY) tools/documentation/badges.py)
 
 release: $(DEV)
 	@rm -rf dist

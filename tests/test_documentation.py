@@ -73,6 +73,27 @@ def test_every_public_name_has_one_place_in_the_reference() -> None:
             assert reference.origin(module, name) in places
 
 
+def test_types_of_options_are_shown_as_one_writes_them() -> None:
+    from typing import Annotated, Any, Literal
+
+    import reference
+    from pydantic import Field
+
+    checked = Annotated[str, Field(max_length=500)]
+    assert reference.type_name(checked | None) == "str | None"
+    assert reference.type_name(float | Literal["mean"]) == "float | 'mean'"
+    assert reference.type_name(dict[str, Any]) == "dict[str, Any]"
+    assert reference.type_name(tuple[tuple[int, ...], ...]) == "tuple[tuple[int, ...], ...]"
+
+
+def test_every_option_of_a_run_is_explained() -> None:
+    import reference
+
+    rows = [line for line in reference.configuration().splitlines() if line.startswith("| `")]
+    assert len(rows) > 60
+    assert [row for row in rows if row.count(" | ") >= 3 and row.endswith("|  |")] == []
+
+
 def test_the_coverage_is_shown_as_it_was_measured(tmp_path: Path) -> None:
     import pages
 

@@ -11,7 +11,8 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from mkdocs.structure.files import File, Files
 from pydantic import BaseModel
@@ -178,13 +179,25 @@ def _fields(model: type[BaseModel]) -> str:
     for name, field in model.model_fields.items():
         default = field.get_default(call_default_factory=True)
         shown = "required" if default is PydanticUndefined else f"`{default}`"
-        rows.append((f"`{name}`", f"`{_type(field.annotation)}`", shown, field.description or ""))
+        rows.append(
+            (f"`{name}`", f"`{type_name(field.annotation)}`", shown, field.description or "")
+        )
     return table(("option", "type", "default", "meaning"), rows)
 
 
-def _type(annotation: Any) -> str:
-    text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-    return text.replace("typing.", "")
+def type_name(annotation: Any) -> str:
+    """Return an annotation as one would write it, without what checks its values."""
+    kind, parts = get_origin(annotation), get_args(annotation)
+    if kind is Annotated:
+        return type_name(parts[0])
+    if kind in (Union, UnionType):
+        return " | ".join(map(type_name, parts))
+    if kind is Literal:
+        return " | ".join(map(repr, parts))
+    if kind is not None:
+        return f"{kind.__name__}[{', '.join(map(type_name, parts))}]"
+    special = {type(None): "None", Ellipsis: "...", Any: "Any"}
+    return special.get(annotation) or annotation.__name__
 
 
 def _options(names: Mapping[str, Any], options_of: Any) -> str:

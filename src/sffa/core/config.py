@@ -122,11 +122,13 @@ PartName = Annotated[str, Field(max_length=500), BeforeValidator(part_name)]
 
 
 class NetworkConfig(Strict):
-    """A forward-forward network. Defaults are the paper's; section and equation in the comments."""
+    """A forward-forward network. Defaults are the paper's, of its static runs."""
 
     inputs: int = Field(ge=1, description="features of an example")
     hidden: Widths = (1400, 1400)
-    algorithm: Literal["sffa", "ffa"] = "sffa"
+    algorithm: Literal["sffa", "ffa"] = Field(
+        default="sffa", description="the layers and their loss"
+    )
     seed: Seed = Field(default=0, description="of weights, codes and gates")
     activation: Literal["sigmoid", "relu"] = Field(
         default="sigmoid", description="sigmoid for sffa and relu for ffa unless given"

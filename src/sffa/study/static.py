@@ -35,25 +35,31 @@ NEGATIVES = ("uniform", "hard", "all", "none")
 class StaticConfig(Strict):
     """A static run. Defaults are the paper's (its appendix on hyper-parameters, RQ1)."""
 
-    dataset: str = "mnist"
-    scenario: Literal["static"] = "static"
-    algorithm: str = "sffa"
+    dataset: str = Field(default="mnist", description="a name of data, or a path")
+    scenario: Literal["static"] = Field(default="static", description="all classes at once")
+    algorithm: str = Field(
+        default="sffa", description="a name of core.PRESETS, or your own as module:Class"
+    )
     seed: Seed = Field(default=0, description="of weights, order, negatives and held-out set")
     epochs: int = Field(default=100, ge=1, lt=2**31, description="for each layer, if greedy")
-    batch_size: int = Field(default=512, ge=1, le=LARGEST_BATCH)
-    lr: float = Field(default=1e-4, gt=0)
+    batch_size: int = Field(default=512, ge=1, le=LARGEST_BATCH, description="examples in a step")
+    lr: float = Field(default=1e-4, gt=0, description="step size of the optimiser")
     negatives: PartName = Field(
         default="uniform",
         description="uniform, hard, all or your own; none for back-propagation, and only for it",
     )
-    schedule: Literal["online", "greedy"] = "online"
+    schedule: Literal["online", "greedy"] = Field(
+        default="online", description="all layers in every step, or one after the other"
+    )
     lr_schedule: PartName = Field(
         default="constant", description="constant, cosine to 0, or your own"
     )
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(default_factory=dict, description="fields of NetworkConfig")
     holdout: int = Field(default=5000, ge=0, description="training examples kept to choose by")
-    backend: Literal["auto", "torch", "numba"] = "auto"
+    backend: Literal["auto", "torch", "numba"] = Field(
+        default="auto", description="backend of the forward-forward networks"
+    )
     optimizer: PartName = Field(
         default=ADAM, description="adam, or a class such as torch.optim:SGD(momentum=0.9)"
     )
