@@ -185,3 +185,13 @@ def test_version_is_shown(sffa: Run) -> None:
     from sffa import __version__
 
     assert sffa("--version").out.strip() == f"sffa {__version__}"
+
+
+@pytest.mark.parametrize("group", [(), ("analyze",), ("study",), ("data",)])
+def test_a_group_without_a_command_prints_its_help_and_no_error(
+    sffa: Run, group: tuple[str, ...]
+) -> None:
+    done = sffa(*group)
+    assert done.code == 2
+    assert "Usage" in done.out
+    assert done.err == ""

@@ -54,7 +54,7 @@ def test_the_commands_of_a_page_are_understood(page: Path, parse: Run) -> None:
 def test_commands_and_options_that_a_page_mentions_exist(page: Path, parse: Run) -> None:
     for arguments in mentions(page):
         done = parse(*arguments)
-        if done.code:
+        if done.code and done.err:  # a group alone prints its help, and no error
             assert re.search(
                 r"Missing (argument|option|command)|cannot import 'ideas'", done.err
             ), f"sffa {shlex.join(arguments)}: {done.err}"

@@ -30,8 +30,11 @@ def main(arguments: list[str] | None = None) -> None:
             standalone_mode=False,
         )
     except TyperException as error:
-        message = getattr(error, "format_message", None)
-        _fail(message() if message else str(error), 2)
+        formatted = getattr(error, "format_message", None)
+        message = formatted() if formatted else str(error)
+        if not message:  # a group without a command, whose help has been printed
+            sys.exit(2)
+        _fail(message, 2)
     except SFFAError as error:
         _fail(str(error), 2)
     except OSError as error:
