@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sffa.kernels import selection
-from sffa.kernels.loops import MATH, loop
+from sffa.kernels.loops import MATH, inlined, loop
 
 _U = np.uint32
 _F = np.float32
@@ -41,18 +41,17 @@ def _add_rows(drive, weight, rows, values):  # type: ignore[no-untyped-def]
         s += 1
 
 
-@loop()
+@inlined
 def _respond_to_none(outputs, b, c):  # type: ignore[no-untyped-def]
     """Write the response to no label."""
     place, active, latent, energy, activity = outputs
-    place[b, c, :] = _U(0)
-    active[b, c, :] = _F(0)
-    latent[b, c, :] = _F(0)
-    energy[b, c, :] = _F(0)
-    activity[b, c] = _F(0)
+    for s in range(place.shape[2]):
+        place[b, c, s] = _U(0)
+        active[b, c, s] = latent[b, c, s] = _F(0)
+    energy[b, c, 0] = energy[b, c, 1] = activity[b, c] = _F(0)
 
 
-@loop()
+@inlined
 def scan(  # type: ignore[no-untyped-def]
     first, last, shared, label, below_place, below, weight, candidates, sizes, relu, norm, outputs
 ):
@@ -77,7 +76,7 @@ def scan(  # type: ignore[no-untyped-def]
             selection.respond(drive, half, k, scratch, relu, norm, half, outputs, b, c)
 
 
-@loop()
+@inlined
 def pack(first, last, weight, rows, columns, used, packed):  # type: ignore[no-untyped-def]
     """Copy each used label's own block of ``weight`` together: (labels, own rows, own columns)."""
     for y in range(first, last):
@@ -88,7 +87,7 @@ def pack(first, last, weight, rows, columns, used, packed):  # type: ignore[no-u
                     packed[y, i, j] = source[columns[y, j]]
 
 
-@loop()
+@inlined
 def scan_gated(  # type: ignore[no-untyped-def]
     first,
     last,
@@ -133,7 +132,7 @@ def scan_gated(  # type: ignore[no-untyped-def]
                 place[b, c, s] = own[y, place[b, c, s]]
 
 
-@loop()
+@inlined
 def differentiate(  # type: ignore[no-untyped-def]
     first, last, candidates, place, active, relu, to_energy, to_activity, to_drive, to_shared
 ):
@@ -144,10 +143,12 @@ def differentiate(  # type: ignore[no-untyped-def]
     """
     k = place.shape[2] // 2
     for b in range(first, last):
-        to_shared[b, :] = _F(0)
+        for j in range(to_shared.shape[1]):
+            to_shared[b, j] = _F(0)
         for c in range(place.shape[1]):
             if candidates[b, c] < 0:
-                to_drive[b, c, :] = _F(0)
+                for s in range(2 * k):
+                    to_drive[b, c, s] = _F(0)
                 continue
             for s in range(2 * k):
                 h = active[b, c, s]
@@ -158,7 +159,7 @@ def differentiate(  # type: ignore[no-untyped-def]
                 to_shared[b, place[b, c, s]] += g
 
 
-@loop()
+@inlined
 def _sorted_by(keys, first, last):  # type: ignore[no-untyped-def]
     """Sort the keys from ``first`` to ``last`` stably: their positions, where each key starts."""
     start = np.zeros(last - first + 1, np.int64)
@@ -176,7 +177,7 @@ def _sorted_by(keys, first, last):  # type: ignore[no-untyped-def]
     return order, start
 
 
-@loop(fastmath=MATH)
+@inlined
 def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no-untyped-def]
     """Sum ``scale[i]·grad[i // depth]`` into the row ``keys[i]`` of ``out`` at ``place``.
 
@@ -187,7 +188,8 @@ def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no
     depth = _U(keys.size // max(place.shape[0], 1))
     for r in range(first, last):
         row = out[r]
-        row[:] = _F(0)
+        for j in range(row.size):
+            row[j] = _F(0)
         for p in range(np.uint64(start[r - first]), np.uint64(start[r - first + 1])):
             i = order[p]
             factor, places, grads = scale[i], place[i // depth], grad[i // depth]
@@ -195,7 +197,7 @@ def scatter_rows(first, last, keys, scale, place, grad, out):  # type: ignore[no
                 row[places[s]] += factor * grads[s]
 
 
-@loop(fastmath={"contract"})
+@inlined
 def add_quadratic_gradient(first, last, grad, curvature, weight, anchor, offset):  # type: ignore[no-untyped-def]
     """Add ``curvature·(weight − anchor) + offset`` to ``grad``, all flat; an empty offset: none."""
     if offset.size:
@@ -207,24 +209,26 @@ def add_quadratic_gradient(first, last, grad, curvature, weight, anchor, offset)
             grad[i] += curvature[i] * (weight[i] - anchor[i])
 
 
-@loop(fastmath=MATH)
+@inlined
 def label_part(first, last, codes, code, bias, label):  # type: ignore[no-untyped-def]
     """Fill ``label`` (labels, width) with ``bias + codes @ code``; most of a code is zero."""
     for y in range(first, last):
         row = label[y]
-        row[:] = bias
+        for j in range(row.size):
+            row[j] = bias[j]
         for i in range(_U(codes.shape[1])):
             if codes[y, i] != 0:
                 for j in range(row.size):
                     row[j] += codes[y, i] * code[i, j]
 
 
-@loop(fastmath=MATH)
+@inlined
 def label_gradients(first, last, codes, to_label, to_code, to_bias):  # type: ignore[no-untyped-def]
     """Fill ``to_code`` (size of a code, width) and ``to_bias``, a row more, from ``to_label``."""
     for i in range(first, last):
         row = to_code[i] if i < to_code.shape[0] else to_bias
-        row[:] = _F(0)
+        for j in range(row.size):
+            row[j] = _F(0)
         for y in range(_U(to_label.shape[0])):
             bit = codes[y, i] if i < to_code.shape[0] else _F(1)
             if bit != 0:
@@ -232,7 +236,7 @@ def label_gradients(first, last, codes, to_label, to_code, to_bias):  # type: ig
                     row[j] += bit * to_label[y, j]
 
 
-@loop(fastmath={"contract"})
+@inlined
 def adam(first, last, weight, grad, mean, square, rates):  # type: ignore[no-untyped-def]
     """Take a step of Adam on flat weights.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sffa.kernels.loops import TINY, loop
+from sffa.kernels.loops import TINY, inlined, loop
 
 _F = np.float32
 
@@ -28,7 +28,7 @@ class LossOptions(NamedTuple):
     l1: bool
 
 
-@loop()
+@inlined
 def _counts(weight, b):  # type: ignore[no-untyped-def]
     """Return what an example counts; no weights: one."""
     return _F(1) if weight.size == 0 else weight[b]
@@ -57,13 +57,13 @@ def find_right(candidates, column, weight, right):  # type: ignore[no-untyped-de
     return examples, rights, wrongs
 
 
-@loop()
+@inlined
 def _bce_row(candidates, right, energy, share, options, slopes):  # type: ignore[no-untyped-def]
     """Fill the slopes (candidates, 2) of one example's cross-entropy, and return it."""
     epsilon, clamp = _F(options.epsilon), _F(options.clamp)
     loss = 0.0
     for c in range(candidates.size):
-        slopes[c, :] = _F(0)
+        slopes[c, 0] = slopes[c, 1] = _F(0)
         if candidates[c] < 0:
             continue
         side = 0 if c == right else 1
@@ -77,7 +77,7 @@ def _bce_row(candidates, right, energy, share, options, slopes):  # type: ignore
     return loss
 
 
-@loop()
+@inlined
 def _contrast_row(candidates, right, energy, share, options, slopes):  # type: ignore[no-untyped-def]
     """Fill the slopes (candidates, 2) of one example's softmax over labels; return its loss."""
     epsilon, cold = _F(options.epsilon), _F(1 / options.temperature)
@@ -102,13 +102,13 @@ def _contrast_row(candidates, right, energy, share, options, slopes):  # type: i
     return loss
 
 
-@loop()
+@inlined
 def _activity_of(total, energy, width, l1):  # type: ignore[no-untyped-def]
     """Return the mean activity of an input from the sum of its latents and its energies."""
     return total / _F(width) if l1 else np.sqrt((energy[0] + energy[1]) / _F(width) + _F(TINY))
 
 
-@loop()
+@inlined
 def _add_term(aims, energy, activity, width, options, entropy, to_energy, pull):  # type: ignore[no-untyped-def]
     """Put the activity term into the slopes and return the loss with it.
 
@@ -153,12 +153,11 @@ def layer_slopes(  # type: ignore[no-untyped-def]
     examples, inputs = 1 / max(sums[0], TINY), 1 / max(sums[1] + sums[2], TINY)
     entropy = 0.0
     for b in range(right.size):
-        given = candidates[b], right[b], energy[b]
-        counts = _counts(weight, b)
+        labels, own, slopes, counts = candidates[b], energy[b], to_energy[b], _counts(weight, b)
         if options.contrast:
-            entropy += _contrast_row(*given, _F(counts * examples), options, to_energy[b])
+            entropy += _contrast_row(labels, right[b], own, _F(counts * examples), options, slopes)
         else:
-            entropy += _bce_row(*given, _F(counts * inputs), options, to_energy[b])
+            entropy += _bce_row(labels, right[b], own, _F(counts * inputs), options, slopes)
     if options.term == NO_TERM:
         to_activity[:] = _F(0)
         return entropy

@@ -40,6 +40,11 @@ def loop(**options: Any) -> Callable[[Any], Any]:
     return cached(njit, nogil=True, error_model="numpy", **options)
 
 
+def inlined(function: Any) -> Any:
+    """Let a function be compiled as part of each loop that calls it, not by itself besides."""
+    return njit(inline="always", nogil=True, error_model="numpy")(function)
+
+
 def cached(compiler: Callable[..., Any], *given: Any, **options: Any) -> Callable[[Any], Any]:
     """Compile a function and keep the code on disk; where no folder takes it, in memory only."""
 

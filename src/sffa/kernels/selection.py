@@ -6,7 +6,7 @@ import numpy as np
 
 from sffa.kernels import lanes
 from sffa.kernels.lanes import LANES
-from sffa.kernels.loops import MATH, TINY, loop
+from sffa.kernels.loops import MATH, TINY, inlined, loop
 
 _U = np.uint32
 _L = np.uint64
@@ -20,7 +20,7 @@ def blocks_for(k: int) -> int:
     return LANES * -(-2 * k // LANES)
 
 
-@loop()
+@inlined
 def room(width, blocks):  # type: ignore[no-untyped-def]
     """Return memory for two halves of drives, and what `respond` works with."""
     drive = np.zeros(width + blocks + LANES, _F)
@@ -28,7 +28,7 @@ def room(width, blocks):  # type: ignore[no-untyped-def]
     return drive, (np.empty(blocks, _F), np.empty(most, _U), np.zeros(most, _F))
 
 
-@loop()
+@inlined
 def _lower_bound(maxima, size, k):  # type: ignore[no-untyped-def]
     """Bisect for a value that k of the maxima of ``size`` drives reach, or a few more."""
     low, high = lanes.extremes(maxima, 0, size)
@@ -49,7 +49,7 @@ def _lower_bound(maxima, size, k):  # type: ignore[no-untyped-def]
     return low
 
 
-@loop()
+@inlined
 def _least(value, k):  # type: ignore[no-untyped-def]
     """Return the smallest of ``value[:k]`` and its place."""
     least = value[0]
@@ -61,7 +61,7 @@ def _least(value, k):  # type: ignore[no-untyped-def]
     return least, place
 
 
-@loop()
+@inlined
 def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
     """Bring the k largest of ``count`` values, and their places in ``found``, to the front."""
     least, place = _least(value, k)
@@ -72,7 +72,7 @@ def _keep_largest(found, value, count, k):  # type: ignore[no-untyped-def]
             least, place = _least(value, k)
 
 
-@loop()
+@inlined
 def _select(drive, start, size, k, scratch):  # type: ignore[no-untyped-def]
     """Put places and values of the k largest of ``drive[start:start + size]`` first in scratch.
 
@@ -105,7 +105,7 @@ def _select(drive, start, size, k, scratch):  # type: ignore[no-untyped-def]
         _keep_largest(found, value, np.int64(count), k)
 
 
-@loop(fastmath=MATH)
+@inlined
 def _sigmoid(z):  # type: ignore[no-untyped-def]
     """Return 1 / (1 + exp(-z)), to two units in the last place, of several numbers at a time.
 

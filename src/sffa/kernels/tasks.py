@@ -6,59 +6,62 @@ are, the number of rows; its own numbers; then four for each tensor, its address
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numba import cfunc, types
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from sffa.kernels import compiled
 from sffa.kernels.lanes import float_of
-from sffa.kernels.loops import cached, loop
+from sffa.kernels.loops import MATH, cached, inlined
 from sffa.kernels.openmp import NUMBERS
 
 _F = np.float32
+_LONG = ir.IntType(64)
 _POINTER: Any = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
 
 
-class CompiledTask:
-    """A loop that is compiled, or read from the cache, when it is first run."""
+def _constant(value: int) -> Any:
+    return ir.Constant(_LONG, value)
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        self._function = function
+
+class CompiledTask:
+    """A loop that is compiled, or read from the cache, when it is first run.
+
+    ``math`` is what may be done to its sums.
+    """
+
+    def __init__(self, function: Callable[..., None], math: Collection[str] = ()) -> None:
+        self._function, self._math = function, set(math)
 
     @cached_property
     def address(self) -> int:
         """Where its code is."""
-        return int(cached(cfunc, types.void(_POINTER))(self._function).address)
+        return int(
+            cached(cfunc, types.void(_POINTER), error_model="numpy", fastmath=self._math)(
+                self._function
+            ).address
+        )
 
 
 def _typed_next_chunk(typing: Any, data: Any) -> Any:
     """Take the next chunk: count it, also while others do."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.atomic_rmw("add", given[0], ir.Constant(ir.IntType(64), 1), "monotonic")
+        return builder.atomic_rmw("add", given[0], _constant(1), "monotonic")
 
     return types.int64(_POINTER), generate
 
 
-def _typed_pointer(typing: Any, address: Any) -> Any:
-    """Turn an address into a pointer."""
-
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.inttoptr(given[0], ir.IntType(8).as_pointer())
-
-    return types.voidptr(types.int64), generate
-
-
 _next_chunk: Any = intrinsic(_typed_next_chunk)
-_pointer: Any = intrinsic(_typed_pointer)
 
 
-@loop()
+@inlined
 def _rows(data):  # type: ignore[no-untyped-def]
     """Return the next rows to go through; none are left if both are equal."""
     chunk = _next_chunk(data)
@@ -68,59 +71,35 @@ def _rows(data):  # type: ignore[no-untyped-def]
     return chunk * size // chunks, (chunk + 1) * size // chunks
 
 
-@loop()
-def _at(data, i):  # type: ignore[no-untyped-def]
-    """Return the pointer and the shape of a tensor."""
-    place = 3 + NUMBERS + 4 * i
-    return _pointer(data[place]), data[place + 1], data[place + 2], data[place + 3]
+def _tensor(kind: Any) -> Any:
+    """Return the function that gives a tensor, by its number, as an array of a kind."""
+
+    def typed(typing: Any, data: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            def read(i: int) -> Any:
+                place = builder.add(builder.mul(given[1], _constant(4)), _constant(i))
+                return builder.load(builder.gep(given[0], [place]))
+
+            array = context.make_array(kind)(context, builder)
+            shape = [read(4 + NUMBERS + i) for i in range(3)]
+            if kind.ndim == 1:  # any tensor, flat
+                shape = [builder.mul(shape[0], builder.mul(shape[1], shape[2]))]
+            shape = shape[: kind.ndim]
+            strides = [_constant(4)]
+            for size in reversed(shape[1:]):
+                strides.insert(0, builder.mul(strides[0], size))
+            pointer = builder.inttoptr(read(3 + NUMBERS), array.data.type)
+            populate_array(array, pointer, shape, strides, _constant(4), None)  # type: ignore[no-untyped-call]
+            return array._getvalue()
+
+        return kind(_POINTER, types.intp), generate
+
+    return intrinsic(typed)
 
 
-@loop()
-def _vector(data, i):  # type: ignore[no-untyped-def]
-    pointer, size, _, _ = _at(data, i)
-    return carray(pointer, (size,), np.float32)
-
-
-@loop()
-def _flat(data, i):  # type: ignore[no-untyped-def]
-    pointer, rows, columns, depth = _at(data, i)
-    return carray(pointer, (rows * columns * depth,), np.float32)
-
-
-@loop()
-def _matrix(data, i):  # type: ignore[no-untyped-def]
-    pointer, rows, columns, _ = _at(data, i)
-    return carray(pointer, (rows, columns), np.float32)
-
-
-@loop()
-def _cube(data, i):  # type: ignore[no-untyped-def]
-    pointer, rows, columns, depth = _at(data, i)
-    return carray(pointer, (rows, columns, depth), np.float32)
-
-
-@loop()
-def _signed_vector(data, i):  # type: ignore[no-untyped-def]
-    pointer, size, _, _ = _at(data, i)
-    return carray(pointer, (size,), np.int32)
-
-
-@loop()
-def _signed_matrix(data, i):  # type: ignore[no-untyped-def]
-    pointer, rows, columns, _ = _at(data, i)
-    return carray(pointer, (rows, columns), np.int32)
-
-
-@loop()
-def _place_matrix(data, i):  # type: ignore[no-untyped-def]
-    pointer, rows, columns, _ = _at(data, i)
-    return carray(pointer, (rows, columns), np.uint32)
-
-
-@loop()
-def _place_cube(data, i):  # type: ignore[no-untyped-def]
-    pointer, rows, columns, depth = _at(data, i)
-    return carray(pointer, (rows, columns, depth), np.uint32)
+_vector, _matrix, _cube = (_tensor(types.Array(types.float32, n, "C")) for n in (1, 2, 3))
+_signed_vector, _signed_matrix = (_tensor(types.Array(types.int32, n, "C")) for n in (1, 2))
+_place_matrix, _place_cube = (_tensor(types.Array(types.uint32, n, "C")) for n in (2, 3))
 
 
 def _scan(data):  # type: ignore[no-untyped-def]
@@ -235,7 +214,7 @@ def _label_gradients(data):  # type: ignore[no-untyped-def]
         first, last = _rows(data)
 
 
-@loop()
+@inlined
 def _rates(data, step):  # type: ignore[no-untyped-def]
     """Return the rates of `compiled.adam` at a step from its size, both decays and ε."""
     lr, beta1, beta2 = float_of(data[4]), float_of(data[5]), float_of(data[6])
@@ -249,8 +228,8 @@ def _adam(data):  # type: ignore[no-untyped-def]
     while first < last:
         start = 0
         for i in range(0, 5 * data[3], 5):
-            weight, grad = _flat(data, i), _flat(data, i + 1)
-            mean, square, step = _flat(data, i + 2), _flat(data, i + 3), _flat(data, i + 4)
+            weight, grad = _vector(data, i), _vector(data, i + 1)
+            mean, square, step = _vector(data, i + 2), _vector(data, i + 3), _vector(data, i + 4)
             begin, end = max(first - start, 0), min(last - start, weight.size)
             if begin < end:
                 rates = _rates(data, np.float64(step[0]))
@@ -272,8 +251,8 @@ scan = CompiledTask(_scan)
 scan_gated = CompiledTask(_scan_gated)
 pack = CompiledTask(_pack)
 differentiate = CompiledTask(_differentiate)
-scatter = CompiledTask(_scatter)
-label_part = CompiledTask(_label_part)
-label_gradients = CompiledTask(_label_gradients)
-adam = CompiledTask(_adam)
-add_quadratic_gradient = CompiledTask(_add_quadratic_gradient)
+scatter = CompiledTask(_scatter, MATH)
+label_part = CompiledTask(_label_part, MATH)
+label_gradients = CompiledTask(_label_gradients, MATH)
+adam = CompiledTask(_adam, {"contract"})
+add_quadratic_gradient = CompiledTask(_add_quadratic_gradient, {"contract"})
