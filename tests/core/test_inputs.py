@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import sffa
+from sffa.core.closed_form import SLDA, Ridge
 from sffa.errors import ConfigurationError, DataError
 
 LABELS = np.array([0, 0, 1, 1])
@@ -111,6 +112,15 @@ def test_classes_are_whole_numbers(classes: list[Any]) -> None:
     with pytest.raises(DataError, match="non-negative integers"):
         net.add_classes(classes)
     assert net.classes == [0, 1]
+
+
+@pytest.mark.parametrize("kind", [sffa.Network, sffa.Backprop, Ridge, SLDA])
+def test_a_number_of_classes_is_no_list_of_them(kind: Any) -> None:
+    """The list to give is named."""
+    with pytest.raises(DataError, match=r"such as range\(10\), got 3$"):
+        kind(4, classes=3)
+    with pytest.raises(DataError, match="got None"):
+        kind(4).add_classes(None)
 
 
 def test_a_batch_larger_than_any_number_torch_knows_is_all_examples() -> None:

@@ -16,7 +16,7 @@ from sffa.core.budget import check_memory
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import uniform
-from sffa.core.learner import Learner
+from sffa.core.learner import Learner, listed
 from sffa.core.seeds import generator
 from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import DataError, ModelFileError
@@ -67,7 +67,7 @@ class Backprop(Learner, kind="backprop"):
             self.body.append(_linear(fan_in, width, generator(seed, "backprop", number)))
             self.body.append(nn.ReLU())
         self.heads = nn.ModuleDict()
-        known = list(classes)
+        known = listed(classes)
         if known:
             self.add_classes(known)
 

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from sffa.core.batch import Array, Task
 from sffa.core.config import Seed, Strict, Widths
 from sffa.core.growth import Growth
-from sffa.core.learner import Learner
+from sffa.core.learner import Learner, listed
 from sffa.core.seeds import generator
 from sffa.errors import DataError, ModelFileError
 
@@ -156,7 +156,7 @@ class Ridge(ClosedForm, kind="ridge"):
         bias = rng.uniform(-1, 1, width).astype(np.float32)
         self.register_buffer("random", torch.from_numpy(weight), persistent=False)
         self.register_buffer("offset", torch.from_numpy(bias), persistent=False)
-        known = list(classes)
+        known = listed(classes)
         if known:
             self.add_classes(known)
 
@@ -217,7 +217,7 @@ class SLDA(ClosedForm, kind="slda"):
         config = SLDAConfig(inputs=inputs, hidden=hidden, seed=seed, **options)
         super().__init__(inputs, inputs)
         self.config = config
-        known = list(classes)
+        known = listed(classes)
         if known:
             self.add_classes(known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, overload
 
@@ -138,14 +138,14 @@ class Learner(nn.Module, ABC):
 
     def add_classes(self, classes: Sequence[int], task: int | None = None) -> list[Growth]:
         """Meet the classes of an experience; those already known just become the current ones."""
+        given = listed(classes)
         try:
-            wanted = [int(label) for label in classes]
-            whole = all(label == number for label, number in zip(classes, wanted, strict=True))
+            wanted = [int(label) for label in given]
         except (TypeError, ValueError, OverflowError):
-            whole = False
-        if not whole:
+            wanted = []
+        if wanted != given:
             raise DataError(
-                f"classes are non-negative integers, got {list(classes)[:5]}; a dataset or "
+                f"classes are non-negative integers, got {given[:5]}; a dataset or "
                 "SFFAClassifier gives numbers to names"
             )
         if not wanted:
@@ -397,6 +397,16 @@ class Learner(nn.Module, ABC):
 
     def check_restored(self) -> None:
         """Refuse classes and tasks of a file that do not go with its tensors."""
+
+
+def listed(classes: Iterable[int]) -> list[int]:
+    """Return classes as a list; a number is none."""
+    try:
+        return list(classes)
+    except TypeError:
+        raise DataError(
+            f"classes are a list of labels such as range(10), got {classes!r}"
+        ) from None
 
 
 def _all_below(labels: Tensor, count: int) -> bool:

@@ -21,7 +21,7 @@ from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.goodness import KNOWN_SLOPES, Energies
 from sffa.core.growth import Growth, grow
 from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
-from sffa.core.learner import Learner
+from sffa.core.learner import Learner, listed
 from sffa.core.objective import Aims, LayerLoss, layer_loss, layer_slopes, product_loss
 from sffa.core.offload import Offload
 from sffa.core.parts import own_parts, try_out
@@ -84,7 +84,7 @@ class Network(Learner, kind="network"):
         super().__init__(inputs)
         options = current_names(options, {"kernels": "backend"})
         backend = options.pop("backend", backend)
-        known = list(classes)
+        known = listed(classes)
         given: dict[str, Any] = {
             "inputs": inputs,
             "hidden": hidden if isinstance(hidden, int) else tuple(hidden),
