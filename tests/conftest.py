@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -123,3 +126,17 @@ def digits() -> tuple[Tensor, Tensor]:
     bunch = load_digits()
     pixels = torch.tensor(bunch.data[:400], dtype=torch.float32)
     return (pixels - 4.9) / 6.0, torch.tensor(bunch.target[:400])
+
+
+@pytest.fixture
+def failing_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every file that is opened be there, and fail when its bytes are asked for."""
+
+    class Failing(io.FileIO):
+        def readinto(self, buffer: Any, /) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        def readall(self) -> bytes:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(io, "FileIO", Failing)

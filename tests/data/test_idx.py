@@ -113,6 +113,12 @@ def test_an_absent_file_is_an_error_of_data(tmp_path: Path):
         idx.read(tmp_path / "nothing")
 
 
+def test_a_disk_that_fails_is_one_line(tmp_path: Path, failing_disk: None):
+    (tmp_path / "images").write_bytes(idx.encode(IMAGES))
+    with pytest.raises(DataError, match=r"images: cannot be read \(Input/output error\)"):
+        idx.read(tmp_path / "images")
+
+
 @pytest.mark.parametrize(
     "array", [np.zeros(3, np.int64), np.zeros((1,) * 5, np.uint8), np.array(1, np.uint8)]
 )

@@ -103,6 +103,16 @@ def test_a_tar_header_of_very_many_bytes_is_refused(tmp_path: Path):
     assert "damaged archive" in told
 
 
+@pytest.mark.parametrize("left", [512, 512 + 3000, 512 + 5119])
+def test_a_tar_that_is_cut_short_is_refused(tmp_path: Path, left: int):
+    info = tarfile.TarInfo("images")
+    info.size = 5120
+    (tmp_path / "package").write_bytes((info.tobuf() + bytes(5120))[:left])
+    told = refused_cheaply(lambda: extract(tmp_path / "package", [File("images", (1,))], tmp_path))
+    assert "unexpected end of data" in told
+    assert not (tmp_path / "images").exists()
+
+
 def test_an_xz_that_asks_for_much_memory_is_refused(tmp_path: Path):
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 29}]
     (tmp_path / "package").write_bytes(lzma.compress(bytes(5000), filters=filters))

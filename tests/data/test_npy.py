@@ -51,9 +51,9 @@ def encrypted() -> bytes:
     return bytes(blob)
 
 
-def announcing(size: int) -> bytes:
+def announcing(size: int, content: bytes = SOUND) -> bytes:
     """Return the file with another size of x in the archive's directory."""
-    blob = bytearray(packed(SOUND))
+    blob = bytearray(packed(content))
     central = blob.index(b"PK\x01\x02")
     blob[central + 24 : central + 28] = size.to_bytes(4, "little")
     return bytes(blob)
@@ -77,6 +77,8 @@ def announcing(size: int) -> bytes:
         (packed(b"\x93NUMPY\x03\x00" + SOUND[8:]), "not a plain array"),
         (packed(b""), "not a sound .npy header"),
         (announcing(100), "."),
+        (announcing(len(SOUND), SOUND[:-100]), "truncated after 700 of 800 bytes"),
+        (announcing(len(SOUND), SOUND + b"more"), "not a sound .np"),
         (announcing(0xFFFFFFF0), "unpacks to 4,294,9"),
         (WHOLE[:-30], "not a sound .npz"),
         (WHOLE[:200] + b"\0" * 40 + WHOLE[240:], "not a sound .np"),

