@@ -43,7 +43,15 @@ _TIMES = {"seconds", "peak_memory_mb", "memory_mb"}
 
 
 class Key(NamedTuple):
-    """What a run is known by in a store."""
+    """What a run is known by in a store.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> len(record.key.config_hash), record.key.seed
+    (64, 0)
+    """
 
     config_hash: str
     seed: int
@@ -56,6 +64,15 @@ class Record:
     ``metrics`` are finite and in percent; ``details`` hold the accuracy matrix, the curve and the
     like; ``started`` and ``finished`` are UTC in ISO 8601. Only a record that sffa did not write
     may lack a seed.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> record.method, record.seed, record.done
+    ('naive', 0, True)
+    >>> Record.from_cells(record.cells()).metrics == record.metrics
+    True
     """
 
     dataset: str
@@ -268,13 +285,21 @@ def canonical(value: Any) -> str:
 
 
 def config_hash(values: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a configuration without its seed, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a configuration without its seed, as 64 hexadecimal digits.
+
+    >>> config_hash({"lr": 0.1, "seed": 0}) == config_hash({"seed": 1, "lr": 0.1})
+    True
+    """
     rest = {name: value for name, value in values.items() if name != "seed"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
 
 
 def number(value: Any) -> float | None:
-    """Return a finite number, or None for whatever is none: SQLite and JSON have no NaN."""
+    """Return a finite number, or None for whatever is none: SQLite and JSON have no NaN.
+
+    >>> number(1.5), number(float("nan")), number("1.5")
+    (1.5, None, None)
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -292,7 +317,11 @@ def _whole(value: Any) -> int | None:
 
 
 def finite(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return those metrics that are numbers."""
+    """Return those metrics that are numbers.
+
+    >>> finite({"acc": 90.5, "fgt": float("nan"), "note": "x"})
+    {'acc': 90.5}
+    """
     return {str(n): v for n, given in metrics.items() if (v := number(given)) is not None}
 
 

@@ -83,7 +83,17 @@ def probabilities(network: Learner, x: Tensor | Array) -> Tensor:
 def calibration_of(
     network: Learner, x: Tensor | Array, y: Tensor | Array, bins: int = 15
 ) -> Calibration:
-    """Compare the goodness of examples ``x`` under every label with the truth ``y``."""
+    """Compare the goodness of examples ``x`` under every label with the truth ``y``.
+
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, seed=0)
+    >>> epochs = sffa.Trainer(net, lr=3e-3).fit(data.train.flat, data.train.y, epochs=1)
+    >>> found = calibration_of(net, data.test.flat, data.test.y)
+    >>> int(found.pairs.count.sum()), int(found.predicted.count.sum())  # pairs of image and label
+    (3600, 360)
+    """
     right = network.columns(y).cpu().numpy()
     p = probabilities(network, x).double().cpu().numpy()
     best = p.argmax(axis=1)

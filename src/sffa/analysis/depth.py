@@ -22,7 +22,17 @@ class Depth:
 
 @torch.no_grad()
 def accuracy_by_layer(network: Learner, x: Tensor | Array, y: Tensor | Array) -> Depth:
-    """Predict with each layer, and with the mean goodness of the first layers."""
+    """Predict with each layer, and with the mean goodness of the first layers.
+
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, seed=0)
+    >>> epochs = sffa.Trainer(net, lr=3e-3).fit(data.train.flat, data.train.y, epochs=1)
+    >>> found = accuracy_by_layer(net, data.test.flat, data.test.y)
+    >>> len(found.alone), len(found.upto)
+    (2, 2)
+    """
     net = forward_forward(network)
     right = net.columns(y)
     alone = torch.zeros(len(net.layers), dtype=torch.int64)

@@ -135,6 +135,10 @@ def descend(
 
     With ``identity`` it is the recurrence; with ``relu`` as long as 2αS < 1. Beyond that the
     negative neurons change sign in one update, and a ReLU layer's negative energy drops to zero.
+
+    >>> path = descend(0.3, 1.0, steps=20)
+    >>> bool(path.goodness[-1] > path.goodness[0])
+    True
     """
     factors(positive, negative)
     x = torch.full((4,), 0.5, dtype=torch.float64)

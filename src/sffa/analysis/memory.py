@@ -31,6 +31,11 @@ def memory_of(
     """Return what `Gaussian` with these options keeps of each class of a dataset, and its MB.
 
     Values are in the units of the dataset, bytes as shares of 255.
+
+    >>> from sffa.data import load
+    >>> kept, megabytes = memory_of(load("digits"), samples=3, parts=2, rank=4)
+    >>> len(kept), kept[0].means.shape, kept[0].drawn.shape
+    (10, (2, 64), (3, 64))
     """
     if samples < 1:
         raise DataError(f"at least one sample of each class is drawn, got {samples}")

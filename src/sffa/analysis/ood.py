@@ -34,7 +34,20 @@ class Separation:
 
 
 def familiarity(network: Learner, x: Tensor | Array, score: str = "goodness") -> Floats:
-    """Score inputs (N,), high for familiar ones; see `familiarities` for the scores."""
+    """Score inputs (N,), high for familiar ones; see `familiarities` for the scores.
+
+    >>> import numpy as np
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, seed=0)
+    >>> epochs = sffa.Trainer(net, lr=3e-3).fit(data.train.flat, data.train.y, epochs=1)
+    >>> from sffa.analysis import noise, separation
+    >>> foreign = noise(100, data.features, np.random.default_rng(0))
+    >>> scores = [familiarity(net, x) for x in (data.test.flat, foreign)]
+    >>> scores[0].shape, 0 <= separation(*scores).auroc <= 1
+    ((360,), True)
+    """
     if score not in SCORES:
         hint = nearest(score, list(SCORES))
         raise ConfigurationError(f"unknown score '{score}'{hint} (known: {', '.join(SCORES)})")
@@ -91,5 +104,9 @@ def separation(familiar: Floats, foreign: Floats) -> Separation:
 
 
 def noise(count: int, features: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Draw images of even noise, as bytes (count, features)."""
+    """Draw images of even noise, as bytes (count, features).
+
+    >>> noise(2, 64, np.random.default_rng(0)).shape
+    (2, 64)
+    """
     return rng.integers(0, 256, size=(count, features), dtype=np.uint8)

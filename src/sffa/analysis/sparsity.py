@@ -62,7 +62,18 @@ def highly_active(latent: Tensor, share: float = SHARE) -> Tensor:
 def sparsity_of(
     network: Learner, x: Tensor | Array, y: Tensor | Array, rng: np.random.Generator
 ) -> Sparsity:
-    """Measure the latents of examples ``x`` shown with their labels ``y`` and with wrong ones."""
+    """Measure the latents of examples ``x`` shown with their labels ``y`` and with wrong ones.
+
+    >>> import numpy as np
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, seed=0)
+    >>> epochs = sffa.Trainer(net, lr=3e-3).fit(data.train.flat, data.train.y, epochs=1)
+    >>> found = sparsity_of(net, data.test.flat, data.test.y, np.random.default_rng(0))
+    >>> found.hoyer["positive"].shape, found.active["negative"].shape  # layers, examples
+    ((2, 360), (2, 360))
+    """
     net = forward_forward(network)
     right = net.columns(y)
     pair = torch.stack([right, wrong_columns(net, right, rng)], dim=1)

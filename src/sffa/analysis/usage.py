@@ -94,7 +94,17 @@ class _Tally:
 
 
 def usage_of(network: Learner, x: Tensor | Array, y: Tensor | Array) -> list[Usage]:
-    """Follow every neuron of every layer over examples ``x`` with labels ``y``."""
+    """Follow every neuron of every layer over examples ``x`` with labels ``y``.
+
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, seed=0)
+    >>> epochs = sffa.Trainer(net, lr=3e-3).fit(data.train.flat, data.train.y, epochs=1)
+    >>> layers = usage_of(net, data.test.flat, data.test.y)
+    >>> len(layers), layers[0].activity.shape, layers[0].by_class.shape
+    (2, (40,), (10, 40))
+    """
     net = forward_forward(network)
     right = net.columns(y)
     tallies = [_Tally(len(net.classes), layer.width) for layer in net.layers]  # type: ignore[arg-type]

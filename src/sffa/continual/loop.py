@@ -38,7 +38,19 @@ from sffa.standardise import RunningScale, scale_of
 
 
 class Stopped(SFFAError):
-    """A run that was asked to stop; with a checkpoint it can go on."""
+    """A run that was asked to stop; with a checkpoint it can go on.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.core import Callback
+    >>> from sffa.data import load
+    >>> class AtOnce(Callback):
+    ...     def on_batch_end(self, progress):
+    ...         return True
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> run(config, load("digits"), callbacks=[AtOnce()])
+    Traceback (most recent call last):
+    sffa.continual.loop.Stopped: ...
+    """
 
 
 def run(
@@ -383,6 +395,13 @@ def make_learner(config: ContinualConfig, features: int, classes: int) -> Learne
     """Make the learner of a configuration, with no class met yet.
 
     A disjoint gate plans for all classes of the stream, unless ``network`` says otherwise.
+
+    >>> from sffa.continual import ContinualConfig
+    >>> learner = make_learner(
+    ...     ContinualConfig(algorithm="bp", hidden=(20,)), features=64, classes=10
+    ... )
+    >>> learner.inputs, learner.classes
+    (64, [])
     """
     options: dict[str, Any] = dict(config.network)
     if is_network(config.algorithm):

@@ -28,6 +28,13 @@ class Result:
     ``within`` is what `Within` has seen between them, ``pending`` the batches since its last point.
     ``total`` is how many there will be, None if nobody knows. ``learner`` is what was trained, once
     the run is complete.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> result = run(config, load("digits"))
+    >>> result.matrix.shape, sorted(result.metrics)  # a row before training, and after each
+    ((6, 5), ['acc', 'bwt', 'fgt', 'fwt'])
     """
 
     config: ContinualConfig

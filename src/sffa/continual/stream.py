@@ -53,6 +53,12 @@ class Experience:
 
     ``labels`` equals ``classes``, but in Domain IL it counts from zero. ``task`` is None unless
     the learner is told the task. ``held`` are training examples set aside to choose settings by.
+
+    >>> import numpy as np
+    >>> x, y = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
+    >>> one = Experience.of(x, y, x, y)
+    >>> one.classes, len(one.train), tuple(one.test.take(slice(2)).x.shape)
+    ((0, 1), 4, (2, 4))
     """
 
     index: int
@@ -168,6 +174,13 @@ class Stream(AnyStream):
         The share of every class's training examples that is set aside and never trained on.
     batch_size
         New examples in a step, for streams that are cut by it.
+
+    Examples
+    --------
+    >>> from sffa.data import load
+    >>> stream = Stream(load("digits"), "class", seed=0)
+    >>> [experience.classes for experience in stream]
+    [(4, 1), (7, 5), (3, 9), (0, 8), (6, 2)]
     """
 
     scenarios: ClassVar[tuple[str, ...]] = get_args(Scenario)

@@ -22,6 +22,13 @@ class View:
     ``labels`` are the learner's names of the dataset's ``classes``, less ``offset``; ``task`` is
     for all examples, or one for each place of ``index``. ``transform`` changes examples
     (N, features) as they are copied out, so that nothing is held twice.
+
+    >>> from sffa.continual import Stream
+    >>> from sffa.data import load
+    >>> view = next(iter(Stream(load("digits"), "class", seed=0))).train
+    >>> batch = view.take(slice(8))
+    >>> tuple(batch.x.shape), sorted({*batch.y.tolist()}) == [1, 4]
+    ((8, 64), True)
     """
 
     images: Tensor

@@ -18,7 +18,13 @@ Task = int | Tensor | Array | None
 
 
 class Batch(NamedTuple):
-    """Examples (batch, features) with their labels (batch,) and task: none, one, or one each."""
+    """Examples (batch, features) with their labels (batch,) and task: none, one, or one each.
+
+    >>> import torch
+    >>> batch = Batch(torch.zeros(8, 64), torch.arange(8))
+    >>> batch.x.shape[0], batch.task
+    (8, None)
+    """
 
     x: Tensor
     y: Tensor
@@ -27,7 +33,11 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Clock:
-    """Where training stands; random draws made from it need no state of their own."""
+    """Where training stands; random draws made from it need no state of their own.
+
+    >>> Clock(experience=2, epoch=0, batch=7)
+    Clock(experience=2, epoch=0, batch=7)
+    """
 
     experience: int = 0
     epoch: int = 0

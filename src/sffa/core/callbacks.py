@@ -14,7 +14,17 @@ from sffa.core.learner import Learner
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the data; accuracies in percent, by the names given to ``watch``."""
+    """One pass over the data; accuracies in percent, by the names given to ``watch``.
+
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> trainer = sffa.Trainer(sffa.Backprop(data.features, hidden=(20,)), lr=1e-2)
+    >>> watch = {"test": (data.test.flat, data.test.y)}
+    >>> (epoch,) = trainer.fit(data.train.flat, data.train.y, epochs=1, watch=watch)
+    >>> epoch.number, [*epoch.accuracy]
+    (1, ['test'])
+    """
 
     number: int
     loss: float
@@ -31,6 +41,17 @@ class Progress:
     ``epoch`` and ``experience`` count from zero; ``batch`` of ``batches`` are done in this epoch,
     ``step`` of ``steps`` in the whole run. ``loss`` is that of the last batch, a detached scalar,
     and ``size`` its number of examples.
+
+    >>> import torch, sffa
+    >>> from sffa.core import Callback
+    >>> class Steps(Callback):
+    ...     def on_batch_end(self, progress):
+    ...         print(f"{progress.step} of {progress.steps}, {progress.size} examples")
+    >>> trainer = sffa.Trainer(sffa.Backprop(4, hidden=(8,)))
+    >>> x, y = torch.eye(4), torch.tensor([0, 0, 1, 1])
+    >>> epochs = trainer.fit(x, y, epochs=1, batch_size=2, callbacks=[Steps()])
+    1 of 2, 2 examples
+    2 of 2, 2 examples
     """
 
     learner: Learner
@@ -93,6 +114,22 @@ class EarlyStopping(Callback):
         Name of the watched examples.
     patience
         Epochs to wait for a rise.
+
+    Examples
+    --------
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data, held = load("digits").hold_out(200, seed=0)
+    >>> trainer = sffa.Trainer(sffa.Backprop(data.features, hidden=(20,)), lr=1e-2)
+    >>> watch = {"validation": (held.flat, held.y)}
+    >>> epochs = trainer.fit(
+    ...     *(data.train.flat, data.train.y),
+    ...     100,
+    ...     watch=watch,
+    ...     callbacks=[EarlyStopping(patience=2)],
+    ... )
+    >>> len(epochs) < 100
+    True
     """
 
     def __init__(self, watch: str = "validation", patience: int = 10) -> None:

@@ -16,7 +16,16 @@ _TRIES = 10_000
 
 
 class LabelCode(ABC):
-    """A kind of label code: a class, an object, or ``module:Class`` as ``Network(codes=…)``."""
+    """A kind of label code: a class, an object, or ``module:Class`` as ``Network(codes=…)``.
+
+    >>> import torch, sffa
+    >>> class Binary(LabelCode):
+    ...     def code(self, label, taken, size, seed):
+    ...         return torch.tensor([float(label >> place & 1) for place in range(size)])
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(3), codes=Binary(), code_size=4)
+    >>> tuple(net.scores(torch.eye(4)).shape)
+    (4, 3)
+    """
 
     @abstractmethod
     def code(self, label: int, taken: Tensor, size: int, seed: int) -> Tensor:

@@ -17,7 +17,14 @@ from sffa.core.network import Network
 
 
 class Cost(NamedTuple):
-    """Multiply-adds of scoring one example against all classes met, and of learning from it."""
+    """Multiply-adds of scoring one example against all classes met, and of learning from it.
+
+    >>> import sffa
+    >>> from sffa.core import multiply_adds
+    >>> cost = multiply_adds(sffa.Backprop(64, hidden=(20,), classes=range(10)))
+    >>> cost.predict
+    1480
+    """
 
     predict: int
     train: int

@@ -18,6 +18,14 @@ class Goodness(ABC):
     A class, an object, or the name ``module:Class`` is given as ``Network(goodness=…)``, and every
     layer has it. Each tensor is (batch, candidates); energies are those of the positive and the
     negative half in SFFA, and one in FFA.
+
+    >>> import torch, sffa
+    >>> class Difference(Goodness):
+    ...     def log_odds(self, energies):
+    ...         return energies[0] - energies[1]
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2), goodness=Difference())
+    >>> tuple(net.scores(torch.eye(4)).shape)  # examples, classes
+    (4, 2)
     """
 
     @abstractmethod

@@ -40,6 +40,13 @@ class Sampled(NegativeScheme):
     ----------
     count
         Labels of each example; of no more than so many, all are taken.
+
+    Examples
+    --------
+    >>> import torch, sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(50))
+    >>> trainer = sffa.Trainer(net, negatives=Sampled(count=4))
+    >>> loss = trainer.step(torch.eye(4), torch.tensor([3, 14, 15, 9]))
     """
 
     def __init__(self, count: int = 8) -> None:

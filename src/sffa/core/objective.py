@@ -82,6 +82,15 @@ class Objective(ABC):
     """The loss of a layer: a class, an object, or ``module:Class`` as ``Network(objective=…)``.
 
     The activity term is added to it, unless the network has ``activity="none"``.
+
+    >>> import torch, sffa
+    >>> class Hinge(Objective):
+    ...     def losses(self, goodness, energies, target, valid):
+    ...         odds = goodness.log_odds(energies) * (2 * target - 1)  # (examples, labels)
+    ...         return ((1 - odds).clamp(min=0) * valid).sum(dim=1)
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2), objective=Hinge())
+    >>> bool(sffa.Trainer(net).step(torch.eye(4), torch.tensor([0, 0, 1, 1])) > 0)
+    True
     """
 
     @abstractmethod

@@ -22,6 +22,11 @@ def from_npz(path: PathLike, *, name: str | None = None) -> Dataset:
 
     An array ``class_names`` is used if it is there. What unpacks to far more than the file holds
     (`sffa.data.limits.allowance`) is refused before anything is allocated.
+
+    >>> import numpy as np
+    >>> np.savez("mine.npz", x=np.random.default_rng(0).normal(size=(20, 5)), y=np.arange(20) % 2)
+    >>> from_npz("mine.npz")
+    Dataset('mine', 16 train, 4 test, shape (5,), 2 classes)
     """
     where = Path(path)
     arrays = npy.read_npz(where, _ARRAYS.__contains__)
@@ -45,6 +50,13 @@ def from_npy(path: PathLike, target: str, *, name: str | None = None) -> Dataset
 
     That is the number of a column, counted from the end if negative, or another .npy file, named
     from the folder of the first.
+
+    >>> import numpy as np
+    >>> table = np.random.default_rng(0).normal(size=(20, 6))
+    >>> table[:, -1] = np.arange(20) % 2
+    >>> np.save("mine.npy", table)
+    >>> from_npy("mine.npy", "-1")
+    Dataset('mine', 16 train, 4 test, shape (5,), 2 classes)
     """
     where = Path(path)
     x = npy.read_npy(where)
@@ -72,6 +84,13 @@ def from_idx(
 
     In a folder the pairs are told by their names: ``*images*`` goes with ``*labels*``, and
     ``test`` or ``t10k`` in a name means the test split.
+
+    >>> import numpy as np
+    >>> from sffa.data import idx
+    >>> idx.write("images", np.arange(20 * 64, dtype=np.uint8).reshape(20, 8, 8))
+    >>> idx.write("labels", np.arange(20, dtype=np.uint8) % 2)
+    >>> from_idx("images", "labels", name="mine")
+    Dataset('mine', 16 train, 4 test, shape (8, 8), 2 classes)
     """
     where = Path(images)
     paths: list[PathLike | None] = [where, labels, test_images, test_labels]

@@ -60,6 +60,13 @@ class Dataset:
     ``mean`` and ``std`` are of pixels scaled to [0, 1] for uint8, of the raw values for float: one
     number for all pixels, or one for each feature of a table. ``verified`` says how the files of a
     dataset of the registry were verified when they were read; it is empty for any other.
+
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> data
+    Dataset('digits', 1437 train, 360 test, shape (8, 8), 10 classes)
+    >>> data.train.flat.shape, data.train.y.shape, str(data.train.x.dtype)
+    ((1437, 64), (1437,), 'uint8')
     """
 
     name: str
@@ -101,6 +108,11 @@ class Dataset:
 
         Returns the dataset without them and the examples held out, both in their first order.
         The test split, ``mean`` and ``std`` stay as they are.
+
+        >>> from sffa.data import load
+        >>> data, held = load("digits").hold_out(200, seed=0)
+        >>> len(data.train), len(held)
+        (1237, 200)
         """
         size = len(self.train)
         if not 0 < n < size:

@@ -41,6 +41,17 @@ def from_folder(
     brought to one: ``size`` (width, height). Images that unpack to far more than their files hold
     (`sffa.data.limits.allowance`) are refused undecoded. ``skip_unreadable`` leaves out those that
     cannot be read, with a warning.
+
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> folder = Path("pictures")
+    >>> for name in ("cat", "dog"):
+    ...     (folder / name).mkdir(parents=True)
+    ...     for number in range(5):
+    ...         Image.new("L", (8, 8), number).save(folder / name / f"{number}.png")
+    >>> data = from_folder(folder)
+    >>> data.class_names, data.shape
+    (('cat', 'dog'), (8, 8))
     """
     where = Path(path)
     folders = {child.name for child in listed(where) if child.is_dir()}
@@ -104,7 +115,14 @@ def _readable(images: list[tuple[str, Path]]) -> list[tuple[str, Path]]:
 
 
 def image_files(path: Path) -> list[Path]:
-    """Return ``path`` itself if it is a file, or the images in and below the folder ``path``."""
+    """Return ``path`` itself if it is a file, or the images in and below the folder ``path``.
+
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> Image.new("L", (8, 8)).save("one.png")
+    >>> [path.name for path in image_files(Path())]
+    ['one.png']
+    """
     if path.is_file():
         return [path]
     found = _images_below(path)
@@ -144,6 +162,13 @@ def read_images(
     """Read images of one size as uint8, (N, H, W) if all are grayscale, else (N, H, W, 3).
 
     ``gray`` converts them to the one or the other, ``size`` (width, height) brings them to one.
+
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> path = Path("one.png")
+    >>> Image.new("RGB", (12, 8)).save(path)
+    >>> read_images([path]).shape, read_images([path], gray=True, size=(4, 4)).shape
+    ((1, 8, 12, 3), (1, 4, 4))
     """
     if not paths:
         raise DataError("no images to read")

@@ -32,10 +32,18 @@ _COLUMNS = 100_000
 
 
 def from_table(path: PathLike, target: str, *, name: str | None = None) -> Dataset:
-    """Read a .csv, .tsv or .parquet file whose column ``target`` holds the labels.
+    r"""Read a .csv, .tsv or .parquet file whose column ``target`` holds the labels.
 
     Missing values, dates and texts of more than `CATEGORIES` kinds are refused by the name of
     their column. A fifth of the examples is put aside for testing.
+
+    >>> from pathlib import Path
+    >>> path = Path("mine.csv")
+    >>> lines = [f"{n},{n * n},{'even' if n % 2 == 0 else 'odd'}" for n in range(20)]
+    >>> written = path.write_text("\n".join(["n,square,kind", *lines]))
+    >>> data = from_table(path, "kind")
+    >>> data, data.class_names
+    (Dataset('mine', 16 train, 4 test, shape (2,), 2 classes), ('even', 'odd'))
     """
     where = Path(path)
     columns = _parquet(where) if where.suffix.lower() == ".parquet" else _csv(where)

@@ -51,6 +51,14 @@ def export(
     int8
         Keep weight matrices in eight bits, a scale for each neuron: a quarter of the size,
         computed in float32.
+
+    Examples
+    --------
+    >>> import sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> export(net, "net.onnx")
+    >>> check("net.onnx", net) < 1e-4
+    True
     """
     made = graph(model, class_names=class_names, int8=int8)
     with replacing(path) as temporary:
@@ -136,6 +144,15 @@ class Runner:
     ----------
     classes
         The class of each column of `scores`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> export(net, "net.onnx")
+    >>> Runner("net.onnx").predict(np.eye(4, dtype=np.float32)).shape
+    (4,)
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -39,7 +39,12 @@ BACKENDS = ("auto", "torch", "numba")
 
 
 def get(name: str, device: torch.device) -> Kernel:
-    """Return the backend of that name; ``auto`` is numba on a CPU and torch elsewhere."""
+    """Return the backend of that name; ``auto`` is numba on a CPU and torch elsewhere.
+
+    >>> import torch
+    >>> get("torch", torch.device("cpu")).name
+    'torch'
+    """
     if name not in BACKENDS:
         raise ConfigurationError(
             f"unknown backend '{name}'{nearest(name, list(BACKENDS))}; known: {', '.join(BACKENDS)}"

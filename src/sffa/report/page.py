@@ -58,6 +58,16 @@ def write(
         The heading, and a paragraph under it.
     theory
         Whether to include the figures that need no record: diagram, surfaces, updates.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> path = write("report.html", [record], theory=False)
+    >>> path.name
+    'report.html'
     """
     target = Path(path)
     html = render(records, figures=figures, title=title, note=note, theory=theory)
@@ -74,7 +84,16 @@ def render(
     theory: bool = True,
     made: datetime | None = None,
 ) -> str:
-    """Return the report as HTML."""
+    """Return the report as HTML.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> page = render([record], theory=False)
+    >>> page.lstrip()[:15], "https://" in page.split("<body")[0]
+    ('<!doctype html>', False)
+    """
     runs = ordered(records)
     groups = cells(runs)
     static, continual = static_table(groups), continual_table(groups)

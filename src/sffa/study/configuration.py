@@ -20,7 +20,13 @@ Config = StaticConfig | ContinualConfig
 
 @dataclass(frozen=True)
 class Run:
-    """A cell of a grid with a seed."""
+    """A cell of a grid with a seed.
+
+    >>> from sffa.continual import ContinualConfig
+    >>> run = Run(ContinualConfig(dataset="digits", seed=3))
+    >>> run.key.seed, len(run.key.config_hash)
+    (3, 64)
+    """
 
     config: Config
 

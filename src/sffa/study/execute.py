@@ -19,7 +19,15 @@ from sffa.study.static import StaticConfig, run_static
 
 
 def execute(values: dict[str, Any]) -> Record:
-    """Do the run of a configuration; return its record."""
+    """Do the run of a configuration; return its record.
+
+    >>> from sffa.study import StaticConfig
+    >>> config = StaticConfig(
+    ...     dataset="digits", algorithm="bp", negatives="none", hidden=(20,), epochs=1, holdout=0
+    ... )
+    >>> execute(config.model_dump()).done
+    True
+    """
     environment = describe()  # before the run: files may change while it takes its time
     run = parse(values)
     data = None

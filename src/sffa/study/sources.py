@@ -27,6 +27,15 @@ def gather(paths: Iterable[str | os.PathLike[str]]) -> list[Record]:
 
     With none given, of the folder ``runs``, where commands leave what was run, or else of
     ``results``. Of a folder only what holds records is read; other files may lie there too.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> from sffa.study import export_csv
+    >>> count = export_csv("one.csv", [record]), export_csv("two.csv", [record])
+    >>> len(gather(["one.csv", "two.csv"]))
+    2
     """
     places = [Path(path) for path in paths]
     for place in places:
@@ -61,7 +70,17 @@ def _exists(place: Path) -> bool:
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """Read the records of a folder, or of a file by its ending: CSV, JSON, else a store."""
+    """Read the records of a folder, or of a file by its ending: CSV, JSON, else a store.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> from sffa.study import export_csv
+    >>> count = export_csv("runs.csv", [record])
+    >>> [each.scenario for each in read_records("runs.csv")]
+    ['class']
+    """
     place = Path(path)
     if place.is_dir():
         return _of_folder(place)

@@ -106,7 +106,15 @@ def run_static(
     callbacks: Sequence[Callback] = (),
     environment: dict[str, Any] | None = None,
 ) -> Record:
-    """Train and evaluate as ``config`` says; ``data`` spares the loading."""
+    """Train and evaluate as ``config`` says; ``data`` spares the loading.
+
+    >>> config = StaticConfig(
+    ...     dataset="digits", algorithm="bp", negatives="none", hidden=(20,), epochs=2, holdout=200
+    ... )
+    >>> record = run_static(config)
+    >>> sorted(record.metrics)
+    ['acc', 'best', 'last', 'val_selected']
+    """
     return train_static(config, data, callbacks=callbacks, environment=environment)[0]
 
 

@@ -93,6 +93,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def median_gap(gaps: Sequence[float | None]) -> float | None:
-    """Return the median of the absolute differences that there are."""
+    """Return the median of the absolute differences that there are.
+
+    >>> median_gap([-3.0, None, 1.0, 2.0])
+    2.0
+    """
     known = [abs(gap) for gap in gaps if gap is not None]
     return statistics.median(known) if known else None

@@ -34,10 +34,18 @@ class _Sweep(Strict):
 def read_study_file(
     path: str | os.PathLike[str], allow_imports: bool | Collection[str] = False
 ) -> Study:
-    """Read a study from a TOML file with ``seeds``, ``[base]``, ``[axes]``, ``[[overrides]]``.
+    r"""Read a study from a TOML file with ``seeds``, ``[base]``, ``[axes]``, ``[[overrides]]``.
 
     A class of the user's that the file names is imported, and with it code runs, only with
     ``allow_imports``: True, or the names that are allowed.
+
+    >>> from pathlib import Path
+    >>> path = Path("lr.toml")
+    >>> text = 'name = "lr"\nseeds = "0-2"\n[base]\ndataset = "digits"\nmethod = "naive"\n'
+    >>> written = path.write_text(text + "[axes]\nlr = [1e-3, 1e-2]\n")
+    >>> study = read_study_file(path)
+    >>> study.name, len(study.runs())
+    ('lr', 6)
     """
     with reading(path, ConfigurationError) as file:
         content = file.read()

@@ -18,6 +18,9 @@ def check_backend(kernel: Kernel, *, seeds: int = 5) -> None:
     """Check a kernel against the reference, to 1e-5 on values and gradients.
 
     Drives, activations, norms, gates and candidates of -1 are drawn from ``seeds`` seeds.
+
+    >>> from sffa.kernels import TorchKernel
+    >>> check_backend(TorchKernel(), seeds=1)
     """
     for seed in range(seeds):
         for activation in ("sigmoid", "relu"):

@@ -29,6 +29,11 @@ def check_learner(
         The class, or a function called as ``make(inputs, hidden=..., classes=..., seed=...)``.
     hidden, **options
         Passed on to it.
+
+    Examples
+    --------
+    >>> import sffa
+    >>> check_learner(sffa.Backprop)
     """
 
     def made(classes: Any = ()) -> Learner:

@@ -34,6 +34,11 @@ def check_strategy(
         The class, or a function that makes a new strategy each time.
     scenarios, algorithms
         What to try it with.
+
+    Examples
+    --------
+    >>> from sffa.continual import Replay
+    >>> check_strategy(Replay, scenarios=("class",), algorithms=("bp",))
     """
     for scenario in scenarios:
         for algorithm in algorithms:

@@ -20,6 +20,16 @@ class AGEM(EpisodicMemory):
         Stored examples drawn in each step, the same number of each experience, or class.
     policy
         As in `GEM`.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = AGEM(patterns=10)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> tuple(strategy.buffers["x.4"].shape)  # of the fifth experience
+    (10, 64)
     """
 
     def __init__(

@@ -32,6 +32,16 @@ class Strategy(StepHooks):
     refused, but for attributes named in ``transient``, which are computed again when needed.
     ``seed`` and ``batch_size`` are those of the run. ``needs_gradients``: whether it is of no use
     to a learner without any.
+
+    >>> class Decay(Strategy):
+    ...     def add_penalty_gradients(self, learner):
+    ...         for parameter in learner.parameters():
+    ...             parameter.grad.add_(parameter.detach(), alpha=1e-3)
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> run(config, load("digits"), strategy=Decay()).done
+    5
     """
 
     needs_gradients: ClassVar[bool] = True
@@ -152,7 +162,13 @@ class Strategy(StepHooks):
 
 
 class Combined(Strategy):
-    """Several strategies at work together, in the order given."""
+    """Several strategies at work together, in the order given.
+
+    >>> from sffa.continual import EWC, Combined, Replay
+    >>> both = Combined([Replay(capacity=50), EWC(strength=10.0)])
+    >>> [type(part).__name__ for part in both.parts]
+    ['Replay', 'EWC']
+    """
 
     def __init__(self, parts: Sequence[Strategy]) -> None:
         super().__init__()

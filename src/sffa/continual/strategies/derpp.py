@@ -31,6 +31,16 @@ class DERPP(Replay):
         As in `Replay`; a random choice from all examples seen unless given.
     alpha, beta
         Weights of the two terms.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = DERPP(capacity=50)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> tuple(strategy.buffers["logits"].shape)  # layers, examples, labels
+    (1, 50, 10)
     """
 
     def __init__(

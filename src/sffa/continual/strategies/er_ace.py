@@ -19,6 +19,16 @@ class ERACE(Replay):
     ----------
     capacity, batch, policy
         As in `Replay`.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = ERACE(capacity=50)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> tuple(strategy.buffers["x"].shape)
+    (50, 64)
     """
 
     def attach(self, learner: Learner) -> None:

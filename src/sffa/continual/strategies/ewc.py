@@ -49,6 +49,16 @@ class EWC(QuadraticPenalty):
         How importance is measured, as above.
     examples
         How many examples of each experience it is measured on, if not by batches; None: all.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = EWC(strength=10.0)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> sorted(strategy.parameter_state)
+    ['anchor', 'curvature', 'offset']
     """
 
     def __init__(

@@ -55,6 +55,16 @@ class Gaussian(Strategy):
     dtype
         How numbers are kept: ``"float32"``, ``"float16"``, or ``"int8"`` with a scale for each
         direction.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = Gaussian(parts=1, rank=2)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> [tuple(strategy.buffers[name].shape) for name in ("mean", "spread", "residual")]
+    [(10, 64), (10, 2, 64), (10, 64)]
     """
 
     transient = frozenset({"_opened", "_grouped"})

@@ -37,6 +37,16 @@ class GEM(EpisodicMemory):
         present one lacks, which bounds memory and time in a stream of many experiences.
     sample
         Stored examples of each that a step draws; None: all of them, as in the paper.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = GEM(patterns=10)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> tuple(strategy.buffers["x.4"].shape)  # of the fifth experience
+    (10, 64)
     """
 
     sample: int | None = None  # also where a pickle of earlier versions has none

@@ -10,7 +10,16 @@ from sffa.continual.views import View, merge
 
 
 class Joint(Strategy):
-    """Train each experience on all examples seen so far: the upper bound, memory unbounded."""
+    """Train each experience on all examples seen so far: the upper bound, memory unbounded.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = Joint()
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> result.done  # experiences
+    5
+    """
 
     transient = frozenset({"_kept"})
     _kept = 0.0

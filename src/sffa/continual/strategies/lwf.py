@@ -31,6 +31,16 @@ class LwF(Strategy):
         Weight of the term.
     temperature
         T, by which logits are divided.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = LwF()
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> sorted(strategy.parameter_state)
+    ['last']
     """
 
     def __init__(

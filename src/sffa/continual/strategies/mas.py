@@ -24,6 +24,16 @@ class MAS(QuadraticPenalty):
         λ of the paper.
     alpha
         Share of the old importance.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = MAS()
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> sorted(strategy.parameter_state)
+    ['anchor', 'curvature']
     """
 
     def __init__(

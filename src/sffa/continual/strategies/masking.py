@@ -28,6 +28,16 @@ class Masking(ChangedStep):
         How soon a soft mask is full.
     share
         Of the free weights of each parameter, how many an experience freezes; None for soft masks.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = Masking()
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> sorted(strategy.parameter_state)
+    ['mask']
     """
 
     def __init__(

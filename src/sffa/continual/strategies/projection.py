@@ -41,6 +41,16 @@ class Projection(ChangedStep):
         The share of the inputs' squares that is kept free of change.
     examples
         How many of an experience are looked at, at most.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = Projection()
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> strategy.buffers["basis.body.0.weight"].shape[0]  # directions of 64 features
+    64
     """
 
     def __init__(

@@ -35,6 +35,16 @@ class Replay(Strategy):
     policy
         Who shares the capacity equally: the ``"experience"``s seen, or each ``"class"``;
         ``"reservoir"`` is a random choice from all examples seen.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = Replay(capacity=50)
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> tuple(strategy.buffers["x"].shape)
+    (50, 64)
     """
 
     def __init__(

@@ -27,6 +27,16 @@ class SI(QuadraticPenalty):
         λ of the paper.
     epsilon
         Damping of the division.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> strategy = SI()
+    >>> result = run(config, load("digits"), strategy=strategy)
+    >>> sorted(strategy.parameter_state)
+    ['anchor', 'curvature', 'last', 'path', 'total']
     """
 
     def __init__(

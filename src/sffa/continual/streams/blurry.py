@@ -25,6 +25,13 @@ class Blurry(Stream):
     to
         ``"all"``: equally many to each of the other experiences; ``"next"``: to the experience
         before and the one after.
+
+    Examples
+    --------
+    >>> from sffa.data import load
+    >>> stream = Blurry(load("digits"), "class", 0, overlap=0.2)
+    >>> {len(experience.classes) for experience in stream}  # every class in each
+    {10}
     """
 
     scenarios: ClassVar[tuple[str, ...]] = ("class", "domain")

@@ -42,6 +42,18 @@ class IteratorStream(AnyStream):
         Experiences from one evaluation to the next.
     name
         What records call the dataset.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sffa.continual import ContinualConfig, run
+    >>> def batches(start):
+    ...     for number in range(start, 3):
+    ...         yield np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
+    >>> stream = IteratorStream(batches, tests=[next(batches(0))])
+    >>> config = ContinualConfig(algorithm="bp", hidden=(8,), epochs=1, batch_size=4)
+    >>> run(config, stream=stream).done
+    3
     """
 
     needs_data: ClassVar[bool] = False

@@ -29,6 +29,15 @@ class Partition(Stream):
         examples of the classes that it trains.
     file
         An .npz file with ``train`` and, if wanted, ``test``, in their place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> odd = Partition(data, "class", 0, train=np.arange(len(data.train)) % 2)
+    >>> [len(experience.train) for experience in odd]
+    [719, 718]
     """
 
     def __init__(

@@ -25,6 +25,13 @@ class Repetition(Stream):
         ``"all"``: every round has them all.
     regroup
         Whether later rounds put other classes together (Class IL only).
+
+    Examples
+    --------
+    >>> from sffa.data import load
+    >>> stream = Repetition(load("digits"), "class", 0, times=2)
+    >>> len(list(stream))  # five groups of classes, twice
+    10
     """
 
     def __init__(

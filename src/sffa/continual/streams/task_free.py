@@ -27,6 +27,13 @@ class TaskFree(Stream):
     drift
         How far an example may stray from the time of its group: the deviation, in lengths of a
         group. 0 are sharp boundaries that nobody is told of.
+
+    Examples
+    --------
+    >>> from sffa.data import load
+    >>> stream = TaskFree(load("digits"), "class", 0, batch_size=32)
+    >>> len(list(stream))  # batches of 1,437 examples
+    45
     """
 
     boundaries = False

@@ -82,7 +82,13 @@ class Transformed(Stream):
 
 
 class Permuted(Transformed):
-    """The features in another random order in each experience (Permuted-MNIST)."""
+    """The features in another random order in each experience (Permuted-MNIST).
+
+    >>> from sffa.data import load
+    >>> stream = Permuted(load("digits"), "domain", 0, experiences=3)
+    >>> [experience.labels[:3] for experience in stream]
+    [(0, 1, 2), (0, 1, 2), (0, 1, 2)]
+    """
 
     def transform(self, number: int) -> Transform:
         """Return the permutation of an experience."""
@@ -98,6 +104,13 @@ class Rotated(Transformed):
     ----------
     degrees
         The angle that the experiences divide equally, counter-clockwise.
+
+    Examples
+    --------
+    >>> from sffa.data import load
+    >>> stream = Rotated(load("digits"), "domain", 0, experiences=3, degrees=90)
+    >>> tuple(next(iter(stream)).train.take(slice(5)).x.shape)
+    (5, 64)
     """
 
     def __init__(self, data: Any, *given: Any, degrees: float = 180.0, **common: Any) -> None:

@@ -16,7 +16,17 @@ _LONGEST = 2**24
 
 
 def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
-    """Write records, whole or not at all, and return how many; numbers read back as they were."""
+    """Write records, whole or not at all, and return how many; numbers read back as they were.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> export_csv("runs.csv", [record])
+    1
+    >>> import_csv("runs.csv")[0].metrics == record.metrics
+    True
+    """
     rows = [record.cells() for record in records]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -34,7 +44,16 @@ def export_csv(path: str | os.PathLike[str], records: Iterable[Record]) -> int:
 
 
 def import_csv(path: str | os.PathLike[str]) -> list[Record]:
-    """Read records that `export_csv` wrote; all of them, or an error that names the line."""
+    """Read records that `export_csv` wrote; all of them, or an error that names the line.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> count = export_csv("runs.csv", [record])
+    >>> [each.method for each in import_csv("runs.csv")]
+    ['naive']
+    """
     csv.field_size_limit(_LONGEST)
     try:
         with (

@@ -52,6 +52,24 @@ class Store:
         Only read: nothing is made, moved or written.
     make
         Whether an absent or empty file becomes a store.
+
+    Examples
+    --------
+    >>> from sffa.study import Run, Store, StaticConfig, execute
+    >>> run = Run(
+    ...     StaticConfig(
+    ...         dataset="digits",
+    ...         algorithm="bp",
+    ...         negatives="none",
+    ...         hidden=(20,),
+    ...         epochs=1,
+    ...         holdout=0,
+    ...     )
+    ... )
+    >>> with Store("runs.sqlite") as store:
+    ...     count = store.add([execute(run.config.model_dump())])
+    ...     count, [record.algorithm for record in store.records()]
+    (1, ['bp'])
     """
 
     def __init__(
