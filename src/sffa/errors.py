@@ -15,11 +15,24 @@ class SFFAError(Exception):
 
 
 class ConfigurationError(SFFAError, ValueError):
-    """An option, or a combination of options, that cannot work."""
+    """An option, or a combination of options, that cannot work.
+
+    >>> import sffa
+    >>> sffa.Network(4, gates=0.3)
+    Traceback (most recent call last):
+    sffa.errors.ConfigurationError: ...
+    """
 
 
 class DataError(SFFAError, ValueError):
-    """Examples or labels that cannot be used as given."""
+    """Examples or labels that cannot be used as given.
+
+    >>> import numpy as np
+    >>> from sffa.data import from_arrays
+    >>> from_arrays(np.zeros((3, 2)), [0, 1])
+    Traceback (most recent call last):
+    sffa.errors.DataError: ...
+    """
 
 
 class DownloadError(SFFAError, OSError):
@@ -31,7 +44,15 @@ class OutputError(SFFAError, OSError):
 
 
 class ModelFileError(SFFAError, ValueError):
-    """A model file that is damaged, foreign or of a newer format."""
+    """A model file that is damaged, foreign or of a newer format.
+
+    >>> from pathlib import Path
+    >>> import sffa
+    >>> written = Path("model.safetensors").write_text("no model")
+    >>> sffa.load("model.safetensors")
+    Traceback (most recent call last):
+    sffa.errors.ModelFileError: ...
+    """
 
 
 class SFFAWarning(UserWarning):

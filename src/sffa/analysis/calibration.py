@@ -37,7 +37,16 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of every (example, label) pair being positive, and of the predicted label being right."""
+    """Of every (example, label) pair being positive, and of the predicted label being right.
+
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, classes=range(10), seed=0)
+    >>> from sffa.analysis import calibration_of
+    >>> 0 <= calibration_of(net, data.test.flat, data.test.y).predicted.error <= 1
+    True
+    """
 
     pairs: Reliability
     predicted: Reliability

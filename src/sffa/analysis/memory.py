@@ -17,7 +17,13 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Remembered:
-    """Of one class: ``means`` (parts, features), ``drawn`` and real ``examples`` (n, features)."""
+    """Of one class: ``means`` (parts, features), ``drawn`` and real ``examples`` (n, features).
+
+    >>> from sffa.data import load
+    >>> (first, *_), _ = memory_of(load("digits"), samples=2, parts=1, rank=2)
+    >>> first.label, first.examples.shape
+    (0, (2, 64))
+    """
 
     label: int
     means: Floats

@@ -22,6 +22,15 @@ class Sparsity:
 
     The arrays are (layers, examples); the right label for ``positive``, a wrong one for
     ``negative``.
+
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, classes=range(10), seed=0)
+    >>> from sffa.analysis import sparsity_of
+    >>> found = sparsity_of(net, data.test.flat, data.test.y, np.random.default_rng(0))
+    >>> sorted(found.mean_hoyer()), found.width
+    (['negative', 'positive'], 40)
     """
 
     width: int

@@ -15,7 +15,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Surface:
-    """A probability over a plane: ``p[row, column]`` at ``y[row]`` and ``x[column]``."""
+    """A probability over a plane: ``p[row, column]`` at ``y[row]`` and ``x[column]``.
+
+    >>> surface = sffa_surface()
+    >>> surface.p.shape == (len(surface.y), len(surface.x))
+    True
+    """
 
     x: Floats
     y: Floats

@@ -38,6 +38,17 @@ class Usage:
         At the top of a bounded activation in 95 % of the cases where it is active (n,).
     halves
         Groups of neurons: two in SFFA (positive first), one in FFA.
+
+    Examples
+    --------
+    >>> import sffa
+    >>> from sffa.data import load
+    >>> data = load("digits")
+    >>> net = sffa.Network(data.features, hidden=(40, 40), k=5, classes=range(10), seed=0)
+    >>> from sffa.analysis import usage_of
+    >>> first, second = usage_of(net, data.test.flat, data.test.y)
+    >>> first.preferred.shape, 0 < first.concentration(0.9) <= 40
+    ((40,), True)
     """
 
     activity: Floats

@@ -23,7 +23,11 @@ from sffa.errors import DataError, ModelFileError
 
 
 class BackpropConfig(Strict):
-    """The baseline of the paper: ReLU, cross-entropy, hidden layers as wide as the others'."""
+    """The baseline of the paper: ReLU, cross-entropy, hidden layers as wide as the others'.
+
+    >>> BackpropConfig(inputs=64, hidden=(40, 40)).contrast_with
+    'seen'
+    """
 
     inputs: int = Field(ge=1, description="features of an example")
     hidden: Widths = (1400, 1400)

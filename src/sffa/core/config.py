@@ -122,7 +122,15 @@ PartName = Annotated[str, Field(max_length=500), BeforeValidator(part_name)]
 
 
 class NetworkConfig(Strict):
-    """A forward-forward network. Defaults are the paper's, of its static runs."""
+    """A forward-forward network. Defaults are the paper's, of its static runs.
+
+    >>> config = NetworkConfig(inputs=64, hidden=(40, 40), k=5)
+    >>> config.activation, config.code_size
+    ('sigmoid', 100)
+    >>> NetworkConfig(inputs=64, gates=0.3)
+    Traceback (most recent call last):
+    sffa.errors.ConfigurationError: unknown option 'gates'; did you mean 'gate'?
+    """
 
     inputs: int = Field(ge=1, description="features of an example")
     hidden: Widths = (1400, 1400)

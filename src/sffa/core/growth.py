@@ -14,6 +14,11 @@ class Growth:
     """A parameter replaced by a larger one, or a new one (``old`` is None).
 
     ``places`` tells, for each dimension, at which indices of the new one the old entries stand.
+
+    >>> import torch
+    >>> old, new = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(3))
+    >>> Growth("bias", old, new, (torch.arange(2),)).expand(torch.tensor([5.0, 7.0]))
+    tensor([5., 7., 0.])
     """
 
     name: str

@@ -36,6 +36,18 @@ class Learner(nn.Module, ABC):
     (``contrastive``) also takes ``candidates`` and ``layer`` in `loss`, and has `depth` layers. One
     that learns without a gradient (``closed_form``) has `observe`, which a trainer calls in place
     of a step, once for each example.
+
+    >>> import torch
+    >>> from sffa import Backprop, Trainer
+    >>> class Squared(Backprop):
+    ...     def loss(self, x, y, task=None):
+    ...         columns = self.columns(y)
+    ...         target = self.targets(columns, self.candidates(len(columns), task))
+    ...         return (self.outputs(x, task) - target.float()).square().sum(dim=1).mean()
+    >>> learner = Squared(4, hidden=(8,), classes=range(2))
+    >>> loss = Trainer(learner).step(torch.eye(4), torch.tensor([0, 0, 1, 1]))
+    >>> tuple(learner.scores(torch.eye(4)).shape)  # examples, classes
+    (4, 2)
     """
 
     mean: Tensor

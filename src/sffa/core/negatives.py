@@ -24,6 +24,14 @@ class NegativeScheme(ABC):
     A class, an object or its name, ``module:Class``, is given as ``negatives`` of a `Trainer` or a
     run. What it draws must come from ``rng``, and it keeps nothing between
     steps: then a stopped run goes on to the same bits.
+
+    >>> import torch, sffa
+    >>> class Next(NegativeScheme):
+    ...     def draw(self, learner, x, y, rng, task=None):
+    ...         own = learner.columns(y)
+    ...         return torch.stack([own, (own + 1) % len(learner.classes)], dim=1)
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(4))
+    >>> loss = sffa.Trainer(net, negatives=Next()).step(torch.eye(4), torch.arange(4))
     """
 
     @abstractmethod

@@ -305,7 +305,14 @@ def plain(model: Any) -> nn.Module:
 
 
 def program(model: Any) -> torch.export.ExportedProgram:
-    """Export with `torch.export`, the batch size free."""
+    """Export with `torch.export`, the batch size free.
+
+    >>> import sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> scores, labels = program(net).module()(torch.eye(4))
+    >>> tuple(scores.shape), tuple(labels.shape)
+    ((4, 2), (4,))
+    """
     module = plain(model)
     example = torch.zeros(2, model.inputs if isinstance(model, Learner) else model.n_features_in_)
     batch = torch.export.Dim("batch", min=1)

@@ -70,6 +70,11 @@ def graph(model: Any, *, class_names: Sequence[str] | None = None, int8: bool = 
 
     Its metadata hold ``classes``, the column of each class in ``scores``, and ``class_names``, as
     JSON, and ``algorithm``.
+
+    >>> import sffa
+    >>> model = graph(sffa.Network(4, hidden=(40,), k=5, classes=range(2)))
+    >>> [output.name for output in model.graph.output]
+    ['scores', 'label']
     """
     onnx = _onnx()
     scanned = program(model)

@@ -17,6 +17,15 @@ class Tracker(Callback):
     The step of a number is the epoch of a static run, and the experience of a stream. The names
     are the same with every tracker: ``loss``, ``accuracy/test``, ``accuracy/experience 1``,
     ``stream/acc`` and so on.
+
+    >>> import torch, sffa
+    >>> class Printed(Tracker):
+    ...     def scalars(self, values, step):
+    ...         print(step, sorted(values))
+    >>> x, y = torch.eye(4), torch.tensor([0, 0, 1, 1])
+    >>> trainer = sffa.Trainer(sffa.Backprop(4, hidden=(8,)))
+    >>> epochs = trainer.fit(x, y, watch={"test": (x, y)}, callbacks=[Printed()])
+    1 ['accuracy/test', 'loss', 'seconds']
     """
 
     @abstractmethod

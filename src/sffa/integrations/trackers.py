@@ -111,7 +111,12 @@ _KINDS: dict[str, Callable[[str, str], Tracker]] = {
 
 
 def open_tracker(text: str, run: str) -> Tracker:
-    """Open a tracker named as ``kind:place``, such as ``mlflow:mlruns``, for a run of that name."""
+    """Open a tracker named as ``kind:place``, such as ``mlflow:mlruns``, for a run of that name.
+
+    >>> with open_tracker("csv:numbers.csv", "one run") as tracker:
+    ...     type(tracker).__name__
+    'CSVTracker'
+    """
     kind, _, place = text.partition(":")
     if kind not in _KINDS or not place:
         hint = nearest(kind, list(_KINDS)) if kind not in _KINDS else ""

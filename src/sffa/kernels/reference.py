@@ -10,7 +10,17 @@ from sffa.kernels.winners import Answer, Gate, Incoming, Rule, Winners, norm_fac
 
 
 class TorchKernel:
-    """Builds every drive in full and asks `torch.topk` for the winners."""
+    """Builds every drive in full and asks `torch.topk` for the winners.
+
+    >>> from sffa.kernels import Rule
+    >>> shared, label = torch.randn(3, 8), torch.randn(2, 8)  # three examples, two labels, width 8
+    >>> candidates = torch.tensor([[0, 1]] * 3)
+    >>> answer = TorchKernel().answer(
+    ...     shared, label, None, candidates, Rule(2, "sigmoid", "unit"), None
+    ... )
+    >>> tuple(answer.energy.shape), tuple(answer.active.index.shape)
+    ((3, 2, 2), (3, 2, 4))
+    """
 
     name = "torch"
 
@@ -81,6 +91,12 @@ class TorchKernel:
 
 
 def expand(winners: Winners, width: int) -> Tensor:
-    """Write winners out as dense vectors (batch, candidates, width), zero elsewhere."""
+    """Write winners out as dense vectors (batch, candidates, width), zero elsewhere.
+
+    >>> from sffa.kernels import Winners
+    >>> index, value = torch.tensor([[[0, 3]]]), torch.tensor([[[0.5, 0.25]]])
+    >>> expand(Winners(index, value), width=4).shape
+    torch.Size([1, 1, 4])
+    """
     dense = winners.value.new_zeros(*winners.value.shape[:-1], width)
     return dense.scatter_(-1, winners.index.long(), winners.value)

@@ -16,6 +16,11 @@ class Winners:
 
     ``index`` and ``value`` are (batch, candidates, 2k). A candidate of -1 (no label) has winners
     that mean nothing.
+
+    >>> index, value = torch.tensor([[[0, 3]]]), torch.tensor([[[0.5, 0.25]]])
+    >>> from sffa.kernels import expand
+    >>> expand(Winners(index, value), width=4)
+    tensor([[[0.5000, 0.0000, 0.0000, 0.2500]]])
     """
 
     index: Tensor
@@ -32,7 +37,13 @@ class Winners:
 
 @dataclass(frozen=True)
 class Gate:
-    """Which neurons each label may use: ``own`` (labels, polarities, share), ascending."""
+    """Which neurons each label may use: ``own`` (labels, polarities, share), ascending.
+
+    >>> gate = Gate(torch.tensor([[[0], [2]], [[1], [3]]]))  # two labels, one neuron of each half
+    >>> gate.mask(width=4)
+    tensor([[ True, False,  True, False],
+            [False,  True, False,  True]])
+    """
 
     own: Tensor
 

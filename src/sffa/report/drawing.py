@@ -25,9 +25,13 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure: ``svg`` text, ``csv`` text of its data, and words for those who read.
+    r"""A finished figure: ``svg`` text, ``csv`` text of its data, and words for those who read.
 
     ``figure`` is what the pixels are made from; one that was read back from a folder has none.
+
+    >>> drawing = Drawing("one", "One", "A line.", "<svg/>", "x,y\n0,1\n")
+    >>> drawing.name, drawing.figure
+    ('one', None)
     """
 
     name: str

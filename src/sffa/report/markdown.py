@@ -26,6 +26,14 @@ def write_markdown(
 
     ``findings`` is a section written by people, as Markdown; ``command`` is what the text says it
     was made by.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> path = write_markdown("RESULTS.md", [record])
+    >>> path.read_text().startswith("# Results")
+    True
     """
     target = Path(path)
     sections = results(records, Section("", [findings.strip()]) if findings else None)

@@ -47,6 +47,16 @@ class Campaign:
         Where records are kept, what is wanted, and who does it.
     on_change
         Told of the progress whenever a run starts or ends, and now and then between.
+
+    Examples
+    --------
+    >>> from sffa.continual import ContinualConfig
+    >>> from sffa.study import Campaign, Run, Store, make_executor
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> with Store("runs.sqlite") as store:
+    ...     _ = Campaign(store, [Run(config)], make_executor("serial", threads=1)).go()
+    ...     len(store.records())
+    1
     """
 
     def __init__(

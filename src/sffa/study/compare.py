@@ -107,6 +107,9 @@ def compare_all(records: Iterable[Record]) -> list[Comparison]:
     """Compare every configuration that the paper has a number for; seeds are averaged.
 
     Two configurations of one cell stay two lines.
+
+    >>> compare_all([])
+    []
     """
     groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for record in records:

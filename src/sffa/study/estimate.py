@@ -22,7 +22,16 @@ _LIKENESS: tuple[Callable[[Values], tuple[object, ...]], ...] = (
 
 
 class Estimator:
-    """Mean seconds of past runs, of the closest likeness that was ever recorded."""
+    """Mean seconds of past runs, of the closest likeness that was ever recorded.
+
+    >>> from sffa.continual import ContinualConfig, run
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1)
+    >>> record = run(config, load("digits")).record()
+    >>> from sffa.study import Run
+    >>> Estimator([record]).seconds(Run(config)) == record.seconds
+    True
+    """
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._seconds: list[dict[tuple[object, ...], list[float]]] = [

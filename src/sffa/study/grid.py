@@ -140,7 +140,12 @@ class Grid(Strict):
 
 @dataclass(frozen=True)
 class Study:
-    """Grids under one name, with the seeds they share."""
+    """Grids under one name, with the seeds they share.
+
+    >>> grid = Grid(base={"scenario": "class"}, axes={"method": ["naive", "replay"]})
+    >>> len(Study("two", (grid,), seeds=(0, 1, 2)).runs())
+    6
+    """
 
     name: str
     grids: tuple[Grid, ...]

@@ -33,7 +33,12 @@ NEGATIVES = ("uniform", "hard", "all", "none")
 
 
 class StaticConfig(Strict):
-    """A static run. Defaults are the paper's (its appendix on hyper-parameters, RQ1)."""
+    """A static run. Defaults are the paper's (its appendix on hyper-parameters, RQ1).
+
+    >>> config = StaticConfig(dataset="digits", algorithm="sffa", hidden=(200, 200), epochs=10)
+    >>> config.negatives, config.holdout
+    ('uniform', 5000)
+    """
 
     dataset: str = Field(default="mnist", description="a name of data, or a path")
     scenario: Literal["static"] = Field(default="static", description="all classes at once")

@@ -22,7 +22,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Toy:
-    """Classes around random centres; see `toy`."""
+    """Classes around random centres; see `toy`.
+
+    >>> data = toy()
+    >>> data.features, data.classes
+    (20, 6)
+    """
 
     train: Part
     test: Part

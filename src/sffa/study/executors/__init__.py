@@ -18,7 +18,11 @@ def make_executor(
     threads: int | None = None,
     address: str | None = None,
 ) -> Executor:
-    """Make an executor by its name."""
+    """Make an executor by its name.
+
+    >>> type(make_executor("serial", threads=1)).__name__
+    'Serial'
+    """
     check_executor(name, workers, threads, address)
     if name == "serial":
         from sffa.study.executors.serial import Serial
