@@ -56,6 +56,8 @@ TINY = ("--hidden", "40,40", "--set", "k=5", "--epochs", 1, "--batch-size", 256)
         (("demo", "--epochs", "0"), "--epochs"),
         (("bench", "--only", "sfa"), "unknown contender"),
         (("bench", "--alone", "--only", "sfa"), "unknown contender"),
+        (("bench", "--seconds", "nan"), "0 or more, got nan"),
+        (("bench", "--seconds", "-1"), "0 or more, got -1.0"),
         (("trian",), "trian"),
     ],
 )

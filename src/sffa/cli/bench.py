@@ -78,6 +78,8 @@ def bench(
     console = Console(stderr=True)
     use_threads(threads)
     _check_known(only or [])
+    if not seconds >= 0:  # what is not a number is no limit either
+        raise ConfigurationError(f"--seconds is a time limit of 0 or more, got {seconds}")
     if out is not None:
         probe_writable(out)
     prepare_kernels(console)
