@@ -17,9 +17,9 @@ from sffa.errors import ConfigurationError, ModelFileError
 
 
 class DERPP(Replay):
-    """Add alpha·‖z − z*‖² of stored examples, and beta·(the loss of others), to the loss.
+    """Add alpha·‖z − z∗‖² of stored examples, and beta·(the loss of others), to the loss.
 
-    z* are the logits that a stored example had at the end of its experience, over the labels known
+    z∗ are the logits that a stored example had at the end of its experience, over the labels known
     then; ‖·‖² is the mean over them. For forward-forward learners logits are the log-odds of each
     layer's goodness, every layer compared with its own, so that the term stays local. Examples are
     chosen as in `Replay`, after an experience (the paper: from every batch). Memory: ``capacity``

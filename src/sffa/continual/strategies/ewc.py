@@ -21,7 +21,7 @@ FISHERS: tuple[Fisher, ...] = get_args(Fisher)
 
 
 class EWC(QuadraticPenalty):
-    """Penalty: strength · Σ over experiences of F (θ−θ*)², F the squared gradient of the loss.
+    """Penalty: strength · Σ over experiences of F (θ−θ∗)², F the squared gradient of the loss.
 
     F is a mean over the experience, of what ``fisher`` says:
 
@@ -33,8 +33,8 @@ class EWC(QuadraticPenalty):
       the one does not carry over to the other.
     - ``"true"``: the same, with labels as the network's own softmax over its logits expects them.
 
-    The sum over experiences is kept folded: with A the last θ* and W = Σ F,
-    Σ Fᵢ (θ−θᵢ*) = W (θ−A) + Σ Fᵢ (A−θᵢ*), whose second part changes only between experiences. So
+    The sum over experiences is kept folded: with A the last θ∗ and W = Σ F,
+    Σ Fᵢ (θ−θᵢ∗) = W (θ−A) + Σ Fᵢ (A−θᵢ∗), whose second part changes only between experiences. So
     memory and time do not grow with the experiences, and nothing large is subtracted from
     something as large.
 
@@ -44,7 +44,7 @@ class EWC(QuadraticPenalty):
         λ of the paper.
     decay
         None: every experience counts alike. A number (``ewc-online``): old importance times this
-        plus the new one, around the last θ* alone.
+        plus the new one, around the last θ∗ alone.
     fisher
         How importance is measured, as above.
     examples
@@ -133,7 +133,7 @@ class EWC(QuadraticPenalty):
         return [pair for one in singles for pair in _expected(learner, one, share)]
 
     def _moved_offset(self, now: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return Σ Fᵢ (θ−θᵢ*) at the present weights, which is where the anchor moves."""
+        """Return Σ Fᵢ (θ−θᵢ∗) at the present weights, which is where the anchor moves."""
         old, offset = (
             self.parameter_state.get("curvature", {}),
             self.parameter_state.get("offset", {}),

@@ -17,9 +17,9 @@ from sffa.errors import ConfigurationError, ModelFileError
 
 
 class LwF(Strategy):
-    """Add strength·T²·KL(softmax(z*/T) ‖ softmax(z/T)) over the labels known before.
+    """Add strength·T²·KL(softmax(z∗/T) ‖ softmax(z/T)) over the labels known before.
 
-    It is taken on the examples of the step: the new ones, and those of a strategy beside it. z* are
+    It is taken on the examples of the step: the new ones, and those of a strategy beside it. z∗ are
     the logits of the network as it was at the end of the last experience, z those of now. For
     forward-forward learners logits are the log-odds of the goodness, and the term is the mean over
     the layers' terms, each local to its layer. In Task IL every earlier task's labels are distilled

@@ -13,7 +13,7 @@ from sffa.errors import ConfigurationError
 
 
 class MAS(QuadraticPenalty):
-    """Penalty: strength · Σ Ω (θ−θ*)², Ω how strongly a weight moves the output.
+    """Penalty: strength · Σ Ω (θ−θ∗)², Ω how strongly a weight moves the output.
 
     Importance is the mean over the experience's batches of the absolute gradient of the batch mean
     of ‖output‖², labels unseen; Ω = alpha·old + (1−alpha)·new, the first as it is.

@@ -12,7 +12,7 @@ from sffa.kernels import add_quadratic_gradient
 
 
 class QuadraticPenalty(Strategy):
-    """The gradient of strength · importance · (θ − θ*)², however importance is found.
+    """The gradient of strength · importance · (θ − θ∗)², however importance is found.
 
     In ``parameter_state``, ``curvature`` is the factor of (θ − ``anchor``) in that gradient, twos
     and strengths included; ``offset``, where there is one, is a part that does not depend on θ. A

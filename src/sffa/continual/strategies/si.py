@@ -15,7 +15,7 @@ _MOST = 0.001
 
 
 class SI(QuadraticPenalty):
-    """Penalty: strength/2 · Σ importance (θ−θ*)², importance what a weight did for the loss.
+    """Penalty: strength/2 · Σ importance (θ−θ∗)², importance what a weight did for the loss.
 
     Along the way ω += g·Δθ, with g the gradient the step was made from, penalty included; after an
     experience Ω += ω / ((θ−θ_start)² + epsilon) and importance = min(−Ω, 0.001). As the weights at
