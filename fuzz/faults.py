@@ -230,7 +230,9 @@ def with_native(command: list[str]) -> None:
         library, source = Path(folder) / "failing.so", Path(__file__).with_name("failing_calls.c")
         built = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
         subprocess.run(built, check=True)
-        loaded = subprocess.run(command, env=os.environ | {"LD_PRELOAD": str(library)})
+        with library.open("rb") as kept:  # a path without the spaces that a folder may have
+            place = f"/proc/{os.getpid()}/fd/{kept.fileno()}"
+            loaded = subprocess.run(command, env=os.environ | {"LD_PRELOAD": place})
     sys.exit(loaded.returncode)
 
 

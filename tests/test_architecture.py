@@ -270,7 +270,7 @@ def test_only_the_command_line_imports_the_command_line() -> None:
 def planted(folder: Path, **files: str) -> Path:
     """Write a tree of modules of `PACKAGE`; ``a__b`` stands for ``a/b.py``."""
     for name, text in files.items():
-        path = folder / PACKAGE / f"{name.replace('__', '/')}.py"
+        path = folder.joinpath(PACKAGE, *name.split("__")).with_suffix(".py")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (folder / PACKAGE / "__init__.py").touch()
@@ -343,9 +343,9 @@ def test_private_names_are_found_however_they_are_reached(tmp_path: Path) -> Non
 def test_an_import_of_the_command_line_is_found(tmp_path: Path) -> None:
     source = planted(
         tmp_path,
-        __main__="from sffa.cli import main",
         cli__app="from sffa.cli import other",
         cli__other="",
         core="def f():\n    from sffa.cli.app import x",
     )
+    (source / PACKAGE / "__main__.py").write_text("from sffa.cli import main")
     assert imports_of_the_command_line(source) == ["sffa.core:2 imports sffa.cli.app"]

@@ -29,10 +29,11 @@ def test_without_a_place_for_a_cache_the_loops_are_compiled_all_the_same(tmp_pat
     (tree / "sffa" / "kernels" / "__pycache__").touch()
     nowhere = tmp_path / "nowhere"
     nowhere.touch()
-    away = ("HOME", "NUMBA_CACHE_DIR", "PYTHONPATH")
-    environment = {name: value for name, value in os.environ.items() if name not in away}
+    environment = dict(os.environ)
+    environment.pop("NUMBA_CACHE_DIR", None)
+    path = os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")])
     environment |= {"XDG_CACHE_HOME": str(nowhere), "IPYTHONDIR": str(nowhere)}
-    environment |= {"HOME": str(nowhere), "PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
+    environment |= {"HOME": str(nowhere), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(tree=str(tree))],
         env=environment,

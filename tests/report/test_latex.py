@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -75,6 +76,7 @@ def test_the_document_compiles(document: Path) -> None:
     if program is None:
         pytest.skip("pdflatex is not installed")
     command = [program, "-interaction=nonstopmode", "-halt-on-error", document.name]
-    done = subprocess.run(command, cwd=document.parent, capture_output=True, timeout=120)
+    fonts = {**os.environ, "TEXMFVAR": str(document.parent / "fonts")}  # also where HOME is nothing
+    done = subprocess.run(command, cwd=document.parent, env=fonts, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     assert document.with_suffix(".pdf").stat().st_size > 10_000
