@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import signal
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from tests.cli.conftest import Run
+from typer.core import TyperCommand
 
 from sffa.cli.train import Training
 from sffa.core import Epoch, Progress, load
 from sffa.data import load as load_data
+from sffa.errors import SFFAWarning
 
 TINY = ("--hidden", "40,40", "--set", "k=5", "--batch-size", 256)
 
@@ -195,3 +201,58 @@ def test_a_group_without_a_command_prints_its_help_and_no_error(
     assert done.code == 2
     assert "Usage" in done.out
     assert done.err == ""
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "said"),
+    [
+        (OSError(28, "No space left on device", "model"), 2, "error: model: No space left on"),
+        (OSError("something else"), 2, "error: something else"),
+        (MemoryError(), 2, "error: there is not enough memory"),
+        (KeyboardInterrupt(), 130, "error: interrupted"),
+    ],
+)
+def test_what_the_machine_refuses_is_one_line(
+    sffa: Run, monkeypatch: pytest.MonkeyPatch, trouble: BaseException, code: int, said: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr(TyperCommand, "invoke", fail)
+    done = sffa("train")
+    assert done.code == code
+    assert done.err.strip().startswith(said)
+    assert "\n" not in done.err.strip()
+
+
+def test_warnings_of_ours_are_one_line_and_others_tell_their_place(
+    sffa: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn(*_: object) -> None:
+        warnings.warn("of ours", SFFAWarning, stacklevel=1)
+        warnings.warn("of others", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(TyperCommand, "invoke", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = sffa("train")
+    ours, others = done.err.splitlines()
+    assert ours == "warning: of ours"
+    assert re.fullmatch(r".*test_commands\.py:\d+: UserWarning: of others", others)
+
+
+def test_an_error_is_told_where_nobody_reads_the_output_any_more(
+    sffa: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+        def fileno(self) -> int:
+            return output.fileno()
+
+    with (tmp_path / "output").open("w") as output:
+        monkeypatch.setattr(sys, "stdout", Closed())
+        done = sffa("train", "--epochs", "ten")
+    assert done.code == 2
+    assert "Invalid value for '--epochs'" in done.err
