@@ -25,7 +25,8 @@ NUMBA = kernels.get("numba", CPU)
 def assert_close(found: Tensor, wanted: Tensor, what: str, tolerance: float = 1e-5) -> None:
     scale = float(wanted.detach().abs().max()) if wanted.numel() else 0.0
     error = float((found.detach() - wanted.detach()).abs().max()) if wanted.numel() else 0.0
-    assert error <= tolerance * scale + 1e-30, f"{what}: {error} where the largest is {scale}"
+    # The sigmoid of less than -88 is 6e-39 or 0, and a literal norm may divide it by 1e-12.
+    assert error <= tolerance * scale + 1e-26, f"{what}: {error} where the largest is {scale}"
 
 
 def dense(winners: Winners, question: Question) -> Tensor:
