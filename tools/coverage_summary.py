@@ -15,7 +15,7 @@ from typing import Any
 from sffa.environment import describe
 from sffa.files import write_text
 
-COMMAND = "make coverage OUT=results/coverage.json"
+COMMAND = "make coverage SLOW=1 OUT=results/coverage.json"
 # What keeps and reads other people's work shall have no line that no test reaches.
 WHOLE = {
     "store": ("sffa/study/store/",),
