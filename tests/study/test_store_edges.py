@@ -179,25 +179,15 @@ def test_what_sqlite_says_has_a_remedy(error: Exception, said: str, tmp_path: Pa
     assert "\n" not in str(caught.value)
 
 
-def test_a_store_that_another_holds_for_a_moment_is_opened_after_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("held", ["EXCLUSIVE", "IMMEDIATE"])
+def test_a_store_that_another_holds_for_a_moment_is_opened_after_it(
+    held: str, tmp_path: Path
+) -> None:
+    """Also by a writer, who lets others read: at the switch to the log SQLite does not wait."""
     path = made(tmp_path / "s.sqlite")
     change(path, "PRAGMA journal_mode = DELETE")
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN EXCLUSIVE")
-    timer = threading.Timer(0.3, other.rollback)
-    timer.start()
-    with Store(path) as store:
-        assert len(store.records()) == 3
-    timer.join()
-    other.close()
-
-
-def test_a_store_that_another_writes_for_a_moment_is_opened_after_it(tmp_path: Path) -> None:
-    """A writer lets others read; at the switch to the write-ahead log SQLite does not wait."""
-    path = made(tmp_path / "s.sqlite")
-    change(path, "PRAGMA journal_mode = DELETE")
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN IMMEDIATE")
+    other.execute(f"BEGIN {held}")
     timer = threading.Timer(0.3, other.rollback)
     timer.start()
     with Store(path) as store:

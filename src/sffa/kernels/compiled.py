@@ -2,7 +2,7 @@
 
 A loop goes through the rows from ``first`` to ``last``, so that `sffa.kernels.openmp` can run parts
 of it side by side; each part writes rows of its own and sums in a fixed order. numba's own parallel
-loops would take ten times as long to compile and a second to load. Indices are unsigned: a signed
+loops would take several times as long to compile and to load. Indices are unsigned: a signed
 index makes numba test each one for Python's counting from the end.
 """
 
