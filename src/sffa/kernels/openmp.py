@@ -20,11 +20,9 @@ import torch
 from torch import Tensor
 
 from sffa.kernels import team
+from sffa.kernels.task_data import DIMENSIONS, EACH, FIRST, NUMBERS
 
 LEAST = 200_000  # multiply-adds that are worth a thread: some ten microseconds of one
-NUMBERS = 5  # that a task can be given
-_FIRST = 3 + NUMBERS  # where tensors begin in a task's data
-_MOST = 3  # dimensions of a tensor
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -60,10 +58,10 @@ class Call:
         self._chunks, self._size = chunks, size
         self._tensors = list(tensors)  # kept, as the loop knows their addresses only
         places = [number for tensor in tensors for number in _place(tensor)]
-        self._addresses = places[:: 1 + _MOST]
+        self._addresses = places[::EACH]
         self._data = np.array([0, 1, size, *[0] * NUMBERS, *places], np.int64)
         self._where = self._data.ctypes.data
-        self._numbers = self._data[3:_FIRST].view(np.float64)
+        self._numbers = self._data[3:FIRST].view(np.float64)
         self.set_numbers(*numbers)
 
     def set_numbers(self, *numbers: int | float) -> None:
@@ -90,13 +88,13 @@ class Call:
             return
         self._tensors[number] = tensor
         self._addresses[number] = _place(tensor)[0]
-        self._data[_FIRST + (1 + _MOST) * number] = self._addresses[number]
+        self._data[FIRST + EACH * number] = self._addresses[number]
 
     def run(self) -> None:
-        """Run it on as many threads as torch may use, if that is worth it."""
+        """Run it on as many threads as torch may use here, if that is worth it."""
         data, threads = self._data, self._most
         if threads > 1:
-            threads = min(threads, team.threads())
+            threads = 1 if team.limited() else min(threads, team.threads())
         start = None if threads == 1 or _forked else starter()
         data[0] = 0
         if start is None:
@@ -117,7 +115,7 @@ def _place(tensor: Tensor) -> list[int]:
     if not fits(tensor):
         raise ValueError("a compiled loop needs contiguous tensors of 32 bits on the CPU")
     shape = tensor.shape
-    return [tensor.data_ptr(), *shape, *[1] * (_MOST - len(shape))]
+    return [tensor.data_ptr(), *shape, *[1] * (DIMENSIONS - len(shape))]
 
 
 _forked = False

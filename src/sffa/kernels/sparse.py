@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.kernels import compiled_loss, tasks
+from sffa.kernels import tasks
+from sffa.kernels.ahead import compile_loss
 from sffa.kernels.layer_pass import Below, LayerGradients, LayerPass
 from sffa.kernels.openmp import Call
 from sffa.kernels.winners import Answer, Gate, Incoming, Rule, Winners
@@ -147,15 +147,5 @@ def warm_up() -> float:
         given = incoming, candidates, rule, (1, 2), second.energy, None
         kernel.gradients(second.active, *given)
     add_quadratic_gradient(*torch.zeros(4, 1))
-    _warm_up_loss(second, candidates)
+    compile_loss()
     return time.perf_counter() - started
-
-
-def _warm_up_loss(answer: Answer, candidates: Tensor) -> None:
-    """Compile what differentiates a layer's loss."""
-    right, none = np.zeros(1, np.int64), np.empty(0, np.float32)
-    sums = compiled_loss.find_right(candidates.numpy(), right.copy(), none, right)
-    aims, slopes = (candidates.numpy(), right, none, sums), np.empty((1, 1, 2), np.float32)
-    options = compiled_loss.LossOptions(True, 1.0, 1e-9, 1e-4, compiled_loss.ADD, 1.0, True)
-    given = aims, answer.energy.numpy(), answer.activity.numpy(), 2, options
-    compiled_loss.layer_slopes(*given, slopes, np.empty((1, 1), np.float32))

@@ -1,7 +1,6 @@
 """The loops of `sffa.kernels.compiled` as C functions, for `sffa.kernels.openmp`.
 
-A task finds what it needs in an array of integers: a counter of the chunks taken, how many there
-are, the number of rows; its own numbers; then four for each tensor, its address and its shape.
+A task finds what it needs in an array of integers: see `sffa.kernels.task_data`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from numba.np.arrayobj import populate_array
 
 from sffa.kernels import compiled
 from sffa.kernels.lanes import float_of
-from sffa.kernels.loops import MATH, cached, inlined
-from sffa.kernels.openmp import NUMBERS
+from sffa.kernels.loops import MATH, cached, inlined, loop
+from sffa.kernels.task_data import DIMENSIONS, EACH, FIRST
 
 _F = np.float32
 _LONG = ir.IntType(64)
@@ -61,7 +60,7 @@ def _typed_next_chunk(typing: Any, data: Any) -> Any:
 _next_chunk: Any = intrinsic(_typed_next_chunk)
 
 
-@inlined
+@loop()
 def _rows(data):  # type: ignore[no-untyped-def]
     """Return the next rows to go through; none are left if both are equal."""
     chunk = _next_chunk(data)
@@ -77,18 +76,18 @@ def _tensor(kind: Any) -> Any:
     def typed(typing: Any, data: Any, number: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             def read(i: int) -> Any:
-                place = builder.add(builder.mul(given[1], _constant(4)), _constant(i))
+                place = builder.add(builder.mul(given[1], _constant(EACH)), _constant(FIRST + i))
                 return builder.load(builder.gep(given[0], [place]))
 
             array = context.make_array(kind)(context, builder)
-            shape = [read(4 + NUMBERS + i) for i in range(3)]
+            shape = [read(1 + i) for i in range(DIMENSIONS)]
             if kind.ndim == 1:  # any tensor, flat
                 shape = [builder.mul(shape[0], builder.mul(shape[1], shape[2]))]
             shape = shape[: kind.ndim]
             strides = [_constant(4)]
             for size in reversed(shape[1:]):
                 strides.insert(0, builder.mul(strides[0], size))
-            pointer = builder.inttoptr(read(3 + NUMBERS), array.data.type)
+            pointer = builder.inttoptr(read(0), array.data.type)
             populate_array(array, pointer, shape, strides, _constant(4), None)  # type: ignore[no-untyped-call]
             return array._getvalue()
 
