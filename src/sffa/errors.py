@@ -36,11 +36,23 @@ class DataError(SFFAError, ValueError):
 
 
 class DownloadError(SFFAError, OSError):
-    """A dataset that no source could deliver."""
+    """A dataset that no source could deliver.
+
+    >>> issubclass(DownloadError, OSError)
+    True
+    """
 
 
 class OutputError(SFFAError, OSError):
-    """A path that cannot be written: a directory, a device or a loop of links stands there."""
+    """A path that cannot be written: a directory, a device or a loop of links stands there.
+
+    >>> from pathlib import Path
+    >>> from sffa.integrations.trackers import CSVTracker
+    >>> Path("folder").mkdir()
+    >>> CSVTracker("folder")
+    Traceback (most recent call last):
+    sffa.errors.OutputError: ...
+    """
 
 
 class ModelFileError(SFFAError, ValueError):
@@ -56,11 +68,25 @@ class ModelFileError(SFFAError, ValueError):
 
 
 class SFFAWarning(UserWarning):
-    """Something that works now and will not later; one line, which commands print as such."""
+    """Something that works now and will not later; one line, which commands print as such.
+
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always")
+    ...     warnings.warn("an option that will go", SFFAWarning)
+    >>> [str(warning.message) for warning in heard]
+    ['an option that will go']
+    """
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warn that an old name still works, and will not after this release."""
+    """Warn that an old name still works, and will not after this release.
+
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always")
+    ...     warn_renamed("hiden", "hidden")
+    >>> str(heard[0].message)
+    'hiden is now hidden; the old name works until the next release'
+    """
     warnings.warn(
         f"{old} is now {new}; the old name works until the next release",
         FutureWarning,

@@ -114,7 +114,15 @@ def run(
 
 
 class ContinualRun(RunFiles):
-    """A run under way: what `run` holds between two experiences, and a checkpoint keeps."""
+    """A run under way: what `run` holds between two experiences, and a checkpoint keeps.
+
+    >>> from sffa.continual import ContinualConfig
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(algorithm="bp", hidden=(20,), epochs=1)
+    >>> going = ContinualRun(config, load("digits"))
+    >>> going.stream.length, len(going.go([]).experiences)
+    (5, 5)
+    """
 
     def __init__(
         self,

@@ -31,7 +31,13 @@ class Examples(Protocol):
 
 
 class Data(Protocol):
-    """What a stream needs of a dataset; `sffa.data.Dataset` has it."""
+    """What a stream needs of a dataset; `sffa.data.Dataset` has it.
+
+    >>> from sffa.data import load
+    >>> digits: Data = load("digits")
+    >>> digits.classes, digits.features, digits.train.x.shape[1:]
+    (10, 64, (8, 8))
+    """
 
     @property
     def train(self) -> Examples: ...  # noqa: D102
@@ -84,6 +90,20 @@ class AnyStream:
     if some are held out, ``held``. ``learned`` tells after how many experiences each of them
     counts as learned; None: once its labels are met. ``scale`` are mean and deviation of the
     inputs, None where nobody knows them beforehand, ``length`` the experiences, None if endless.
+
+    >>> import numpy as np
+    >>> class Twice(AnyStream):
+    ...     scenario = "class"
+    ...
+    ...     def __init__(self, experience):
+    ...         self.tests = [experience]
+    ...
+    ...     def starting(self, start):
+    ...         yield from (self.tests * 2)[start:]
+    >>> x, y = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
+    >>> stream = Twice(Experience.of(x, y, x, y))
+    >>> stream.features, [one.classes for one in stream]
+    (4, [(0, 1), (0, 1)])
     """
 
     boundaries: bool = True  # whether strategies are told where an experience ends

@@ -60,7 +60,12 @@ class _Scan:
 
 
 class LocalLoss(nn.Module):
-    """The criterion: the layers' local losses, of the output a model here gave."""
+    """The criterion: the layers' local losses, of the output a model here gave.
+
+    >>> model = ForwardForward(Network(4, hidden=(40,), k=5, classes=range(2)))
+    >>> LocalLoss()(model(torch.eye(4)), torch.tensor([0, 0, 1, 1])).ndim
+    0
+    """
 
     def forward(self, output: Tensor, y: Tensor) -> Tensor:
         """Return the loss of a batch with labels ``y`` (batch,)."""
@@ -82,6 +87,12 @@ class ForwardForward(_DynamicModule):
     ----------
     network
         A `Network`; its classes so far, if any, stay.
+
+    Examples
+    --------
+    >>> model = ForwardForward(Network(4, hidden=(40,), k=5, classes=[0, 2]))
+    >>> tuple(model(torch.eye(4)).shape)  # a column for each label up to the largest
+    (4, 3)
     """
 
     def __init__(self, network: Network) -> None:
@@ -106,6 +117,12 @@ class MultiTaskForwardForward(_MultiTaskModule):
     Two tasks may use the same label, as with class ids that begin at zero in each experience: to
     the network they are two classes, each with its code. Of a task not met nothing is known: its
     examples have a goodness of 0 throughout.
+
+    >>> network = Network(4, hidden=(40,), k=5)
+    >>> network.add_classes([0, 1], task=0), network.add_classes([2, 3], task=1)
+    ([], [])
+    >>> MultiTaskForwardForward(network)(torch.eye(4), 1)[:, :2].abs().max().item()
+    0.0
     """
 
     def __init__(self, network: Network) -> None:

@@ -27,7 +27,13 @@ PLUGINS: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def benchmark(stream: Stream) -> Any:
-    """Return a stream as a benchmark of Avalanche: the same experiences, in the same order."""
+    """Return a stream as a benchmark of Avalanche: the same experiences, in the same order.
+
+    >>> from sffa.data import load
+    >>> made = benchmark(Stream(load("digits"), "class", seed=0))
+    >>> [sorted(one.classes_in_this_experience) for one in made.train_stream][:2]
+    [[1, 4], [5, 7]]
+    """
     utils = import_avalanche("avalanche.benchmarks.utils.classification_dataset")
     scenarios = import_avalanche("avalanche.benchmarks.scenarios")
 
@@ -57,6 +63,13 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
         The dataset.
     plugins
         Plugins of Avalanche instead.
+
+    Examples
+    --------
+    >>> from sffa.data import load
+    >>> config = ContinualConfig(algorithm="sffa", method="replay", hidden=(60,), epochs=1)
+    >>> len(run(config, load("digits")).experiences)
+    5
     """
     stream = Stream(data, config.scenario, config.seed, config.experiences, config.class_order)
     network = make_learner(config, data.features, len(stream.classes))
@@ -86,7 +99,11 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
 
 
 def plugins_of(config: ContinualConfig) -> list[Any]:
-    """Make Avalanche's plugins for the methods of a configuration."""
+    """Make Avalanche's plugins for the methods of a configuration.
+
+    >>> [type(plugin).__name__ for plugin in plugins_of(ContinualConfig(method="replay"))]
+    ['ReplayPlugin']
+    """
     plugins = import_avalanche("avalanche.training.plugins")
     made = []
     for part in config.parts:

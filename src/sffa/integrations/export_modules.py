@@ -23,6 +23,11 @@ class LabelScan(nn.Module):
 
     What does not depend on the input is computed beforehand: each label's part of a drive, with
     the bias. Input is what `Network.scores` takes as floating point numbers.
+
+    >>> network = Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> scores, labels = LabelScan(network)(torch.eye(4))
+    >>> tuple(scores.shape), bool((labels == network.predict(torch.eye(4))).all())
+    ((4, 2), True)
     """
 
     offset: Tensor
@@ -60,6 +65,9 @@ def exact_sigmoid(drive: Tensor) -> Tensor:
     """Return 1 / (1 + exp(−z)) by its formula: goodness is a ratio of energies however small.
 
     Runtimes approximate their sigmoid to an absolute error, which at rest is larger than it.
+
+    >>> exact_sigmoid(torch.tensor([0.0, -20.0]))
+    tensor([5.0000e-01, 2.0612e-09])
     """
     return 1 / (1 + torch.exp(-drive))
 
@@ -146,7 +154,13 @@ class _Threshold(_FrozenLayer):
 
 
 class Perceptron(nn.Module):
-    """The back-propagation baseline in the same form."""
+    """The back-propagation baseline in the same form.
+
+    >>> learner = Backprop(4, hidden=(20,), classes=range(3))
+    >>> logits, labels = Perceptron(learner)(torch.eye(4))
+    >>> tuple(logits.shape), tuple(labels.shape)
+    ((4, 3), (4,))
+    """
 
     offset: Tensor
     factor: Tensor
@@ -175,6 +189,12 @@ class Classifier(nn.Module):
     """A classifier for scikit-learn, with the scaling before it and what it cuts of outliers.
 
     (batch, features) to scores in the order of its ``classes_``, and the place of the best in it.
+
+    >>> from sffa.integrations.sklearn import SFFAClassifier
+    >>> model = SFFAClassifier(hidden=(40,), epochs=1).fit(np.eye(4), ["a", "a", "b", "b"])
+    >>> scores, places = Classifier(model)(torch.eye(4))
+    >>> bool((model.classes_[places] == model.predict(np.eye(4))).all())
+    True
     """
 
     low: Tensor | None
@@ -208,7 +228,12 @@ class Classifier(nn.Module):
 
 
 class Affine(nn.Module):
-    """x · factor + offset, cut to ``limits``: what a scaler of scikit-learn does."""
+    """x · factor + offset, cut to ``limits``: what a scaler of scikit-learn does.
+
+    >>> Affine([2.0], [1.0], limits=(0.0, 4.0))(torch.tensor([[1.0], [5.0]]))
+    tensor([[3.],
+            [4.]], dtype=torch.float64)
+    """
 
     factor: Tensor
     offset: Tensor
@@ -226,7 +251,12 @@ class Affine(nn.Module):
 
 
 class Impute(nn.Module):
-    """NaN replaced by one value a feature."""
+    """NaN replaced by one value a feature.
+
+    >>> Impute([7.0])(torch.tensor([[torch.nan], [1.0]]))
+    tensor([[7.],
+            [1.]], dtype=torch.float64)
+    """
 
     values: Tensor
 
@@ -240,7 +270,13 @@ class Impute(nn.Module):
 
 
 def preprocessing(step: Any) -> nn.Module:
-    """Return a fitted step of a pipeline as a module; one that is not known here is refused."""
+    """Return a fitted step of a pipeline as a module; one that is not known here is refused.
+
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> step = MinMaxScaler().fit([[0.0], [10.0]])
+    >>> preprocessing(step)(torch.tensor([[5.0]])).item()
+    0.5
+    """
     kind = type(step).__name__
     if kind not in _STEPS:
         raise ConfigurationError(
@@ -277,7 +313,16 @@ _STEPS: dict[str, Callable[[Any], nn.Module]] = {
 
 
 def split_pipeline(model: Any) -> tuple[Any, list[Any]]:
-    """Return the classifier and the steps before it; of a classifier alone, none."""
+    """Return the classifier and the steps before it; of a classifier alone, none.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sffa.integrations.sklearn import SFFAClassifier
+    >>> model = make_pipeline(StandardScaler(), SFFAClassifier(hidden=(40,), epochs=1))
+    >>> classifier, steps = split_pipeline(model.fit(np.eye(4), [0, 0, 1, 1]))
+    >>> type(classifier).__name__, steps
+    ('SFFAClassifier', [StandardScaler()])
+    """
     steps = [step for _, step in getattr(model, "steps", [("", model)])]
     classifier = steps[-1]
     if not hasattr(classifier, "network_"):
@@ -292,6 +337,9 @@ def plain(model: Any) -> nn.Module:
     """Return what a model computes as a module of torch alone, on the CPU, ready to export.
 
     A model is a `Network`, a `Backprop`, a classifier for scikit-learn, or a pipeline with one.
+
+    >>> type(plain(Backprop(4, hidden=(20,), classes=range(3)))).__name__
+    'Perceptron'
     """
     module: nn.Module
     if isinstance(model, Network):
@@ -320,6 +368,11 @@ def program(model: Any) -> torch.export.ExportedProgram:
 
 
 def require_trained(learner: Learner) -> None:
-    """Refuse a network that has met no class: there is nothing to scan."""
+    """Refuse a network that has met no class: there is nothing to scan.
+
+    >>> require_trained(Network(4, hidden=(40,), k=5))
+    Traceback (most recent call last):
+    sffa.errors.ModelFileError: ...
+    """
     if not learner.classes:
         raise ModelFileError("the network has met no class yet: train it before you export it")

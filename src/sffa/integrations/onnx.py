@@ -201,7 +201,14 @@ class Runner:
 
 
 def check(path: str | os.PathLike[str], learner: Learner, examples: int = 64) -> float:
-    """Return the largest difference between the file's scores and the learner's."""
+    """Return the largest difference between the file's scores and the learner's.
+
+    >>> import sffa
+    >>> net = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> export(net, "network.onnx")
+    >>> check("network.onnx", net) < 1e-5
+    True
+    """
     runtime = _optional("onnxruntime")
     rng = np.random.default_rng(0)
     x = rng.standard_normal((examples, learner.inputs), dtype=np.float32)

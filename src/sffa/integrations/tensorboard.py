@@ -37,6 +37,14 @@ class Board(Tracker):
     Examples
     --------
     ``trainer.fit(x, y, callbacks=[board])`` writes after every epoch; so does `continual.run`.
+
+    >>> from pathlib import Path
+    >>> import sffa
+    >>> x, y = torch.eye(4), torch.tensor([0, 0, 1, 1])
+    >>> with Board("events", x, y) as board:
+    ...     _ = sffa.Trainer(sffa.Network(4, hidden=(40,), k=5)).fit(x, y, 2, callbacks=[board])
+    >>> len(list(Path("events").glob("events.*")))
+    1
     """
 
     def __init__(

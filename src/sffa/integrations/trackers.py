@@ -25,8 +25,10 @@ class CSVTracker(Tracker):
     >>> from sffa.integrations.trackers import CSVTracker
     >>> net = sffa.Network(4, hidden=(40,), k=5)
     >>> x, y = torch.eye(4), torch.tensor([0, 0, 1, 1])
-    >>> with CSVTracker("numbers.csv") as tracker:  # doctest: +SKIP
-    ...     sffa.Trainer(net).fit(x, y, watch={"test": (x, y)}, callbacks=[tracker])
+    >>> with CSVTracker("numbers.csv") as tracker:
+    ...     _ = sffa.Trainer(net).fit(x, y, 2, watch={"test": (x, y)}, callbacks=[tracker])
+    >>> tracker.path.read_text().splitlines()[0]
+    'step,name,value'
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -59,6 +61,11 @@ class MLflowTracker(Tracker):
         Name of the run.
     experiment
         Name of the experiment, which is made if there is none.
+
+    Examples
+    --------
+    >>> with MLflowTracker("mlruns") as tracker:  # doctest: +SKIP
+    ...     tracker.scalars({"accuracy": 0.9}, step=1)
     """
 
     def __init__(

@@ -37,7 +37,14 @@ class Awake:
 
 @dataclass(frozen=True)
 class Scaled:
-    """Latents by candidates; ``factor`` (batch, candidates) is what they are multiplied by."""
+    """Latents by candidates; ``factor`` (batch, candidates) is what they are multiplied by.
+
+    >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
+    >>> first = dense_answer(torch.ones(3, 8), torch.zeros(2, 8), None, every, "relu", None)
+    >>> below = Scaled(first.awake, first.energy.rsqrt())
+    >>> sum(latent.value.shape[0] for latent in below.latents)  # candidates · batch
+    6
+    """
 
     latents: list[Awake]
     factor: Tensor
@@ -68,6 +75,13 @@ def dense_answer(
     Drives are as in `sffa.kernels.winners.Kernel.answer`; ``incoming`` is the latent below and its
     weights, ``mask`` (labels, width) tells which neurons a label may use. Gradients flow to
     ``shared``, ``label`` and the weights.
+
+    >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
+    >>> first = dense_answer(torch.ones(3, 8), torch.zeros(2, 8), None, every, "relu", None)
+    >>> first.energy
+    tensor([[8., 8.],
+            [8., 8.],
+            [8., 8.]])
     """
     if not torch.is_grad_enabled():
         return _answer(shared, label, incoming, candidates, activation, mask)
@@ -90,6 +104,15 @@ def dense_gradients(
 
     ``to_energy`` and ``to_activity`` (batch, candidates) are those of the answer that ``awake``
     belongs to.
+
+    >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
+    >>> first = dense_answer(torch.ones(3, 8), torch.zeros(2, 8), None, every, "relu", None)
+    >>> ones = torch.ones(3, 2)
+    >>> shared, label, weight = dense_gradients(
+    ...     first.awake, None, every, "relu", (2, 8), ones, None
+    ... )
+    >>> tuple(shared.shape), tuple(label.shape), weight is None
+    ((3, 8), (2, 8), True)
     """
     labels, width = shape
     rows = candidates.clamp(min=0).long().t()

@@ -74,7 +74,13 @@ class Gate:
 
 @dataclass(frozen=True)
 class Incoming:
-    """The previous layer's part of a drive: its latents, their weights and the gate they obey."""
+    """The previous layer's part of a drive: its latents, their weights and the gate they obey.
+
+    >>> latent = Winners(torch.tensor([[[0, 3]]]), torch.tensor([[[0.5, 0.25]]]))
+    >>> incoming = Incoming(latent, weight=torch.zeros(4, 6), gate=None)
+    >>> tuple(incoming.weight.shape)  # (width below, width)
+    (4, 6)
+    """
 
     latent: Winners
     weight: Tensor
@@ -87,6 +93,9 @@ class Rule:
 
     ``norm`` is what the next layer's view of each half is divided by: ``unit``, its norm;
     ``literal``, its squared norm; ``rms``, its root mean square over the half.
+
+    >>> Rule(k=15, activation="sigmoid", norm="unit").k
+    15
     """
 
     k: int
@@ -99,6 +108,14 @@ class Answer(NamedTuple):
 
     Activity is the sum of the latents. ``active`` holds the winners' latents, ``latent`` the same
     normalised for the next layer; neither can be differentiated.
+
+    >>> from sffa.kernels import get
+    >>> shared, label = torch.zeros(3, 8), torch.randn(2, 8)  # batch, labels; neurons
+    >>> every = torch.tensor([[0, 1]] * 3)
+    >>> rule = Rule(k=2, activation="relu", norm="unit")
+    >>> answer = get("torch", torch.device("cpu")).answer(shared, label, None, every, rule, None)
+    >>> tuple(answer.energy.shape), tuple(answer.activity.shape), tuple(answer.active.index.shape)
+    ((3, 2, 2), (3, 2), (3, 2, 4))
     """
 
     energy: Tensor
@@ -108,7 +125,12 @@ class Answer(NamedTuple):
 
 
 class Kernel(Protocol):
-    """The arithmetic behind an SFFA layer. Backends agree on values and gradients."""
+    """The arithmetic behind an SFFA layer. Backends agree on values and gradients.
+
+    >>> from sffa.kernels import get
+    >>> [get(name, torch.device("cpu")).name for name in ("torch", "numba")]
+    ['torch', 'numba']
+    """
 
     name: str
 
@@ -158,6 +180,9 @@ def norm_factor(energy: Tensor, neurons: int, norm: str) -> Tensor:
 
     The paper prints a division by the squared norm (eq. 2), which does not lead to the goodness
     of one half that it asks for; that is ``literal``.
+
+    >>> norm_factor(torch.tensor(4.0), 100, "unit"), norm_factor(torch.tensor(4.0), 100, "literal")
+    (tensor(0.5000), tensor(0.2500))
     """
     safe = energy.detach().clamp(min=TINY)
     if norm == "literal":

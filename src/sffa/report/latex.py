@@ -60,6 +60,9 @@ def write_latex(
 
     The document compiles by itself; each table stands alone and can be copied into another that
     loads booktabs, longtable and graphicx.
+
+    >>> write_latex("results.tex", []).name
+    'results.tex'
     """
     target = Path(path)
     sections = results(records)

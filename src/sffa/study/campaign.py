@@ -21,7 +21,13 @@ _PATIENCE_WITH_OTHERS = 1.0
 
 @dataclass
 class Progress:
-    """Where a campaign stands; ``elsewhere`` are runs that another process holds."""
+    """Where a campaign stands; ``elsewhere`` are runs that another process holds.
+
+    >>> from sffa.continual import ContinualConfig
+    >>> progress = Progress([Run(ContinualConfig(seed=seed)) for seed in range(3)])
+    >>> progress.total, progress.done
+    (3, 0)
+    """
 
     runs: Sequence[Run]
     slots: int = 1

@@ -94,7 +94,14 @@ class Comparison:
 
 
 def compare(records: Sequence[Record], metric: str) -> Comparison:
-    """Put a metric of records that differ in their seed only beside the paper's number."""
+    """Put a metric of records that differ in their seed only beside the paper's number.
+
+    >>> cell = "split-mnist", "class", "replay", "sffa"
+    >>> ours = [Record(*cell, seed, {}, metrics={"acc": 90.0 + seed}) for seed in range(3)]
+    >>> line = compare(ours, "acc")
+    >>> line.ours.mean, line.paper, line.verdict
+    (91.0, 90.03, 'same')
+    """
     first = records[0]
     found = published(first.cell, metric)
     mean, sem = (None, None) if found is None else found
