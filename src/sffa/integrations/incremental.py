@@ -89,7 +89,7 @@ class Incremental:
             lambda epoch: _order(
                 len(view),
                 None if weight is None else weight[kept],
-                generator(seed, "order", number, epoch),
+                (seed, "order", number, epoch),
             ),
             hooks=self.strategy,
             experience=number,
@@ -104,12 +104,15 @@ class Incremental:
         return history
 
 
-def _order(count: int, weight: Array | None, rng: np.random.Generator) -> Array:
+def _order(count: int, weight: Array | None, draw: tuple[Any, ...]) -> Array:
     """Return the places of an epoch, each as often as its share of the weight, rounded at random.
 
-    >>> np.sort(_order(4, np.array([1.0, 0.0, 3.0, 0.0]), np.random.default_rng(0))).tolist()
+    >>> np.sort(_order(4, np.array([1.0, 0.0, 3.0, 0.0]), (0, "order"))).tolist()
     [0, 2, 2, 2]
     """
+    if count == 1:  # so it is in every call of many a stream, and a generator takes its time
+        return np.zeros(1, np.int64)
+    rng = generator(*draw)
     if weight is None:
         return rng.permutation(count)
     marks = (np.arange(count) + rng.random()) / count

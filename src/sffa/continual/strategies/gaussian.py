@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import shares
-from sffa.continual.strategies.mixture import Mixture, concatenate, draw, fit, reduced
+from sffa.continual.strategies.mixture import Mixture, alone, concatenate, draw, fit, reduced
 from sffa.continual.strategies.restored import INTEGERS, check_among, check_tasks, checked
 from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
@@ -144,10 +144,14 @@ class Gaussian(Strategy):
         original = view.original
         for place, label in enumerate(torch.unique(original).tolist()):
             batch = view.take(original == label)
-            rng = generator(self.seed, "mixture", experience.index, place)
-            found = fit(self._standardised(batch.x), self.parts, self.rank, rng)
+            found = self._fit(self._standardised(batch.x), experience.index, place)
             task = -1 if batch.task is None else int(torch.as_tensor(batch.task).reshape(-1)[0])
             self._keep(found, label, int(batch.y[0]), task)
+
+    def _fit(self, x: Tensor, *moment: int) -> Mixture:
+        if len(x) == 1:  # draws nothing, and a generator takes its time
+            return alone(x, self.rank)
+        return fit(x, self.parts, self.rank, generator(self.seed, "mixture", *moment))
 
     def _follow_scale(self, learner: Learner) -> None:
         """Express the mixtures in the learner's units, or nearly: these may follow a stream."""

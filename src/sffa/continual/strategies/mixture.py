@@ -67,10 +67,9 @@ def fit(x: Tensor, parts: int, rank: int, rng: np.random.Generator) -> Mixture:
 
 def _gaussian(x: Tensor, rank: int, rng: np.random.Generator) -> Mixture:
     """Return the one part of examples (n, D), its directions by a randomised SVD (Halko 2011)."""
-    mean = x.mean(dim=0)
     if len(x) == 1:
-        empty = x.new_zeros(1, rank, x.shape[1])
-        return Mixture(torch.ones(1), mean[None], empty, torch.zeros_like(x))
+        return alone(x, rank)
+    mean = x.mean(dim=0)
     away = (x - mean) / len(x) ** 0.5
     width = min(rank + _MORE, *x.shape)
     sketch = torch.from_numpy(rng.standard_normal((x.shape[1], width), dtype=np.float32))
@@ -81,13 +80,19 @@ def _gaussian(x: Tensor, rank: int, rng: np.random.Generator) -> Mixture:
     return Mixture(torch.tensor([float(len(x))]), mean[None], spread[None], residual[None])
 
 
+def alone(x: Tensor, rank: int) -> Mixture:
+    """Return the part of a single example (1, D), which has no directions."""
+    return Mixture(torch.ones(1), x, x.new_zeros(1, rank, x.shape[1]), torch.zeros_like(x))
+
+
 def _split(rows: Tensor, variance: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     """Return the ``rank`` main directions of rows (n, D), and the deviations that they leave."""
     wide = rows.double()
     left = torch.linalg.eigh(wide @ wide.T).eigenvectors  # an SVD would take longer
     main = (left.T.flip(0)[:rank] @ wide).float()
-    spread = rows.new_zeros(rank, rows.shape[1])
-    spread[: len(main)] = main
+    spread = main
+    if len(main) < rank:
+        spread = torch.cat([main, rows.new_zeros(rank - len(main), rows.shape[1])])
     return spread, (variance - main.square().sum(dim=0)).clamp(min=0).sqrt()
 
 
