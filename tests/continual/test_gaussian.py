@@ -21,7 +21,14 @@ from sffa.continual import (
     make_strategy,
     run,
 )
-from sffa.continual.strategies.mixture import draw, fit
+from sffa.continual.strategies.mixture import (
+    alone,
+    concatenate,
+    draw,
+    fit,
+    join_example,
+    reduced,
+)
 from sffa.core.batch import join
 from sffa.core.seeds import generator
 from sffa.data import from_arrays
@@ -100,6 +107,38 @@ def test_a_class_that_comes_back_is_merged_without_its_old_examples():
         several.after_experience(learner_of(10), experience(x[part], y[part], number))
     assert len(several.buffers["count"]) <= 3
     assert float(several.buffers["count"].sum()) == 600
+
+
+def covariance(mixture, place):
+    spread, residual = mixture.spread[place], mixture.residual[place]
+    return spread.T @ spread + torch.diag(residual.square())
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_an_example_that_joins_a_part_is_merged_as_any_other_part_is(parts):
+    rng = np.random.default_rng(0)
+    x = torch.from_numpy(rng.normal(size=(60, 8)).astype(np.float32) * 3)
+    mixture, new = fit(x, parts, 4, rng), x[:1] + 0.5
+    wanted = reduced(concatenate([mixture, alone(new, 4)]), parts)
+    before = concatenate([mixture])
+    assert join_example(mixture, np.arange(len(mixture)), new[0].numpy())
+    changed = int((mixture.count != before.count).nonzero())
+    place = int((wanted.count == mixture.count[changed]).nonzero()[-1])  # the merged one is last
+    torch.testing.assert_close(mixture.mean[changed], wanted.mean[place])
+    torch.testing.assert_close(
+        covariance(mixture, changed), covariance(wanted, place), atol=1e-4, rtol=1e-4
+    )
+    assert len(wanted) == len(mixture)
+    assert float(mixture.count.sum()) == 61
+
+
+def test_an_example_does_not_join_where_another_part_is_too_small():
+    rng = np.random.default_rng(0)
+    small = fit(torch.randn(4, 3), 1, 2, rng)
+    large = fit(torch.randn(40, 3), 1, 2, rng)
+    mixture = concatenate([small, large])
+    assert not join_example(mixture, np.arange(2), np.zeros(3, np.float32))
+    assert mixture.count.tolist() == [4, 40]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -195,7 +195,11 @@ class Learner(nn.Module, ABC):
                 raise ConfigurationError(
                     "std must be positive; give features that never vary a std of 1"
                 )
-            setattr(self, name, vector.to(self.device, copy=True))
+            known = getattr(self, name)
+            if known.shape == vector.shape:  # as in every call of a stream whose scale is followed
+                known.copy_(vector)
+            else:
+                setattr(self, name, vector.to(self.device, copy=True))
         self.standardised = True
 
     @property

@@ -32,6 +32,7 @@ from sffa.standardise import RunningMoments
 
 _LEAST = 1e-9
 _HEAVIEST = 1e4  # a weight beyond this, where inputs are standardised, is that of a step too large
+_NEAR = 0.1  # Adam's steps that come to less than this, step sizes added up, throw no weight far
 _ENOUGH_EPOCHS = 10  # after which a loss should have fallen
 _ROWS = 8  # a multiple of this many are scored at once
 _WATCHED = 1000  # rows that verbose takes the accuracy of
@@ -253,7 +254,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         history = self._incremental.learn(x, y, plan, shown, weight, dense)
         self.n_iter_ = len(history)
         self.loss_curve_ = [epoch.loss for epoch in history]
-        self._check_training(plan.lr)
+        self._check_training(plan.lr, len(history) * -(-len(y) // plan.batch_size))
         self.validation_scores_ = [
             epoch.accuracy["validation"] / 100
             for epoch in history
@@ -341,8 +342,10 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self.mean_, self.scale_ = self._moments.mean, self._moments.std
         self.network_.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
 
-    def _check_training(self, lr: float) -> None:
+    def _check_training(self, lr: float, steps: int) -> None:
         """Refuse a network that steps too large have thrown out of reach; tell of one at rest."""
+        if lr * steps < _NEAR:
+            return
         weights = [parameter.detach() for parameter in self.network_.parameters()]
         extremes = torch.stack([bound for each in weights for bound in torch.aminmax(each)])
         heaviest = float(extremes.abs().max())

@@ -11,7 +11,15 @@ from torch import Tensor
 
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import shares
-from sffa.continual.strategies.mixture import Mixture, alone, concatenate, draw, fit, reduced
+from sffa.continual.strategies.mixture import (
+    Mixture,
+    alone,
+    concatenate,
+    draw,
+    fit,
+    join_example,
+    reduced,
+)
 from sffa.continual.strategies.restored import INTEGERS, check_among, check_tasks, checked
 from sffa.continual.stream import AnyStream, Experience
 from sffa.core import Learner
@@ -174,6 +182,11 @@ class Gaussian(Strategy):
             old = self._mixture()
             same = [self.buffers[name] == value for name, value in names.items()]
             known = same[0] & same[1] & same[2]
+            if found.single and join_example(
+                old, known.nonzero()[:, 0].numpy(), found.mean[0].numpy()
+            ):
+                self._store(old)
+                return
             merged = reduced(concatenate([old.take(known), found]), self.parts)
             if len(merged) == int(known.sum()):  # so it is for every call of a long stream
                 self._store(old.replaced(known, merged))
