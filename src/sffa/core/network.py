@@ -342,11 +342,11 @@ class Network(Learner, kind="network"):
         if not self.compiled:
             return nullcontext()
         if config.algorithm == "ffa":
-            alone = batch * len(self.classes) * max(config.hidden) > kernels.TOGETHER
-        else:
-            each = config.inputs + 2 * config.k * len(self.classes)
-            alone = batch * sum(config.hidden) * each < SMALL
-        return team.one_thread() if alone else nullcontext()
+            large = batch * len(self.classes) * max(config.hidden) > kernels.TOGETHER
+            return team.one_thread(loops=False) if large else nullcontext()
+        each = config.inputs + 2 * config.k * len(self.classes)
+        small = batch * sum(config.hidden) * each < SMALL
+        return team.one_thread() if small else nullcontext()
 
     def loss_of(
         self,

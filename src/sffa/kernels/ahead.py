@@ -9,12 +9,12 @@ from sffa.kernels import compiled_loss, tasks
 
 def compile_last() -> None:
     """Compile what a training step needs after its first pass."""
-    compile_loss()
+    _compile_loss()
     for task in (tasks.scatter, tasks.differentiate, tasks.adam, tasks.label_gradients):
         _ = task.address
 
 
-def compile_loss() -> None:
+def _compile_loss() -> None:
     """Compile what differentiates a layer's loss."""
     candidates, right = np.zeros((1, 1), np.int32), np.zeros(1, np.int64)
     none, one = np.empty(0, np.float32), np.ones((1, 1), np.float32)

@@ -21,16 +21,17 @@ from sffa.environment import cores
 MATH = {"reassoc", "contract", "nsz", "arcp"}
 TINY = 1e-12
 
-
-_BESIDE = "SFFA_COMPILES_BESIDE"  # set in a process that compiles for another
+BESIDE = "sffa-compile"  # the thread that waits for another process to compile
+kept_on_disk = True  # whether numba found a folder for what it compiles
 # Loops need no torch, which the package of the kernels would import.
 _PROGRAM = """
-import sys, types
-sys.path[:] = {path!r}
-package = sys.modules["sffa.kernels"] = types.ModuleType("sffa.kernels")
-package.__path__ = [{folder!r}]
-from sffa.kernels.ahead import compile_last
-compile_last()
+import sys
+sys.path[:] = {path!a}
+package = sys.modules["sffa.kernels"] = type(sys)("sffa.kernels")
+package.__path__ = [{folder!a}]
+from sffa.kernels import ahead, loops
+loops.first_compilation.heard = True
+ahead.compile_last()
 """
 
 
@@ -45,31 +46,42 @@ class _FirstCompilation(event.Listener):
         if self.heard or not getattr(function, "__module__", "").startswith("sffa."):
             return
         self.heard = True
-        if _BESIDE not in os.environ:
-            logging.getLogger("sffa").warning(
-                "compiling loops for this processor: some ten seconds, once"
-            )
-            if kept_on_disk and cores() > 1:
-                threading.Thread(target=_compile_beside, daemon=True).start()
+        logging.getLogger("sffa").warning(
+            "compiling loops for this processor: some ten seconds, once"
+        )
+        if _can_share():
+            with contextlib.suppress(RuntimeError):  # no thread to be had
+                threading.Thread(target=_compile_beside, name=BESIDE, daemon=True).start()
 
     def on_end(self, event: Any) -> None:
         """Hear of the end of one."""
 
 
+def _can_share() -> bool:
+    """Whether another process can compile too, and is of use: not beside many that do the same."""
+    interpreter = Path(sys.executable or "").name.lower().startswith("python")
+    frozen = getattr(sys, "frozen", False)  # then the executable is the user's program
+    one = os.environ.get("OMP_NUM_THREADS") == "1"
+    return kept_on_disk and interpreter and not frozen and not one and cores() > 1
+
+
 def _compile_beside() -> None:
     """Have a process compile what a step needs last; this one finds it in numba's cache."""
-    text = _PROGRAM.format(path=sys.path, folder=str(Path(__file__).parent))
-    program = [sys.executable, "-c", text]
-    environment = {**os.environ, _BESIDE: "1"}
+    path = [each for each in sys.path if isinstance(each, str)]
+    program = _PROGRAM.format(path=path, folder=str(Path(__file__).parent))
     nothing = subprocess.DEVNULL
     with contextlib.suppress(OSError):  # without it, this process compiles everything
         subprocess.run(
-            program, env=environment, stdin=nothing, stdout=nothing, stderr=nothing, check=False
+            [sys.executable, "-P", "-c", program],
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            check=False,
         )
 
 
-event.register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]
-kept_on_disk = True
+first_compilation = _FirstCompilation()
+event.register("numba:compile", first_compilation)  # type: ignore[no-untyped-call]
 
 
 def loop(**options: Any) -> Callable[[Any], Any]:

@@ -20,7 +20,13 @@ import torch
 from torch import Tensor
 
 from sffa.kernels import team
-from sffa.kernels.task_data import DIMENSIONS, EACH, FIRST, NUMBERS
+from sffa.kernels.task_data import (
+    DIMENSIONS,
+    FIRST_TENSOR,
+    HEADER,
+    NUMBERS,
+    PER_TENSOR,
+)
 
 LEAST = 200_000  # multiply-adds that are worth a thread: some ten microseconds of one
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -58,10 +64,10 @@ class Call:
         self._chunks, self._size = chunks, size
         self._tensors = list(tensors)  # kept, as the loop knows their addresses only
         places = [number for tensor in tensors for number in _place(tensor)]
-        self._addresses = places[::EACH]
+        self._addresses = places[::PER_TENSOR]
         self._data = np.array([0, 1, size, *[0] * NUMBERS, *places], np.int64)
         self._where = self._data.ctypes.data
-        self._numbers = self._data[3:FIRST].view(np.float64)
+        self._numbers = self._data[HEADER:FIRST_TENSOR].view(np.float64)
         self.set_numbers(*numbers)
 
     def set_numbers(self, *numbers: int | float) -> None:
@@ -70,7 +76,7 @@ class Call:
             if isinstance(number, float):
                 self._numbers[place] = number
             else:
-                self._data[3 + place] = number
+                self._data[HEADER + place] = number
 
     def holds(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it was made with these tensors, and they are where they were."""
@@ -88,13 +94,13 @@ class Call:
             return
         self._tensors[number] = tensor
         self._addresses[number] = _place(tensor)[0]
-        self._data[FIRST + EACH * number] = self._addresses[number]
+        self._data[FIRST_TENSOR + PER_TENSOR * number] = self._addresses[number]
 
     def run(self) -> None:
         """Run it on as many threads as torch may use here, if that is worth it."""
         data, threads = self._data, self._most
         if threads > 1:
-            threads = 1 if team.limited() else min(threads, team.threads())
+            threads = min(threads, team.loop_threads())
         start = None if threads == 1 or _forked else starter()
         data[0] = 0
         if start is None:

@@ -1,10 +1,11 @@
 """What a compiled task finds in the array of integers that it is given.
 
-A counter of the chunks taken, how many there are, the number of rows; then `NUMBERS` of its own;
-then, from `FIRST` on, `EACH` for every tensor: its address and its shape.
+A `HEADER` of three: a counter of the chunks taken, how many there are, the number of rows. Then
+`NUMBERS` of its own; then `PER_TENSOR` for every tensor, its address and its shape.
 """
 
+HEADER = 3
 NUMBERS = 5
-FIRST = 3 + NUMBERS
+FIRST_TENSOR = HEADER + NUMBERS
 DIMENSIONS = 3
-EACH = 1 + DIMENSIONS
+PER_TENSOR = 1 + DIMENSIONS

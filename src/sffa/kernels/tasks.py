@@ -18,7 +18,7 @@ from numba.np.arrayobj import populate_array
 from sffa.kernels import compiled
 from sffa.kernels.lanes import float_of
 from sffa.kernels.loops import MATH, cached, inlined, loop
-from sffa.kernels.task_data import DIMENSIONS, EACH, FIRST
+from sffa.kernels.task_data import DIMENSIONS, FIRST_TENSOR, PER_TENSOR
 
 _F = np.float32
 _LONG = ir.IntType(64)
@@ -76,7 +76,9 @@ def _tensor(kind: Any) -> Any:
     def typed(typing: Any, data: Any, number: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             def read(i: int) -> Any:
-                place = builder.add(builder.mul(given[1], _constant(EACH)), _constant(FIRST + i))
+                place = builder.add(
+                    builder.mul(given[1], _constant(PER_TENSOR)), _constant(FIRST_TENSOR + i)
+                )
                 return builder.load(builder.gep(given[0], [place]))
 
             array = context.make_array(kind)(context, builder)

@@ -78,7 +78,8 @@ class _Team:
     def __init__(self) -> None:
         self.busy = threading.Lock()
         self.workers: list[_Worker] = []
-        self.caller = threading.local()  # .threads: what torch may use in a thread that is limited
+        # What torch may use in a thread that is limited, and whether compiled loops are too.
+        self.caller = threading.local()
         try:
             self.limits: _Limits | None = _Limits()
         except (OSError, AttributeError):  # torch without MKL or OpenMP: its products stay its own
@@ -117,6 +118,11 @@ def threads() -> int:
     return getattr(_team.caller, "threads", None) or torch.get_num_threads()
 
 
+def loop_threads() -> int:
+    """Return how many threads a compiled loop may use here."""
+    return 1 if getattr(_team.caller, "loops", False) else threads()
+
+
 def limits_torch() -> bool:
     """Whether torch can be kept to one thread for the calling thread alone."""
     return _team.limits is not None
@@ -128,19 +134,22 @@ def limited() -> bool:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep torch's operations on the calling thread; `run` still uses `threads`."""
+def one_thread(*, loops: bool = True) -> Iterator[None]:
+    """Keep torch's operations, and compiled ``loops``, on the calling thread.
+
+    `run` still uses as many as it may.
+    """
     team, wanted = _team, threads()
     if team.limits is None or limited():
         yield
         return
-    team.caller.threads = wanted
+    team.caller.threads, team.caller.loops = wanted, loops
     before = team.limits.set(1, 1)
     try:
         yield
     finally:
         team.limits.set(wanted, before)
-        team.caller.threads = None
+        team.caller.threads, team.caller.loops = None, False
 
 
 def parts_for(work: int, size: int) -> int:
