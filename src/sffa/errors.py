@@ -38,8 +38,11 @@ class DataError(SFFAError, ValueError):
 class DownloadError(SFFAError, OSError):
     """A dataset that no source could deliver.
 
-    >>> issubclass(DownloadError, OSError)
-    True
+    >>> from sffa.data import load
+    >>> try:  # doctest: +SKIP
+    ...     load("mnist", download=True)
+    ... except DownloadError as error:
+    ...     print(error)
     """
 
 
@@ -70,6 +73,7 @@ class ModelFileError(SFFAError, ValueError):
 class SFFAWarning(UserWarning):
     """Something that works now and will not later; one line, which commands print as such.
 
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as heard:
     ...     warnings.simplefilter("always")
     ...     warnings.warn("an option that will go", SFFAWarning)
@@ -81,6 +85,7 @@ class SFFAWarning(UserWarning):
 def warn_renamed(old: str, new: str) -> None:
     """Warn that an old name still works, and will not after this release.
 
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True) as heard:
     ...     warnings.simplefilter("always")
     ...     warn_renamed("hiden", "hidden")

@@ -120,6 +120,7 @@ def compare(
 ) -> dict[str, Trace]:
     """Train a ReLU network twice from the same weights: without the term, and with it.
 
+    >>> import torch
     >>> x, y = torch.eye(4), torch.tensor([0, 0, 1, 1])
     >>> traces = compare(x, y, 2, hidden=(40, 40), epochs=3, k=5)
     >>> {name: traces[name].loss.shape for name in traces}

@@ -120,7 +120,7 @@ class ContinualRun(RunFiles):
     >>> from sffa.data import load
     >>> config = ContinualConfig(algorithm="bp", hidden=(20,), epochs=1)
     >>> going = ContinualRun(config, load("digits"))
-    >>> going.stream.length, len(going.go([]).experiences)
+    >>> going.stream.length, len(going.go().experiences)
     (5, 5)
     """
 

@@ -62,9 +62,11 @@ class _Scan:
 class LocalLoss(nn.Module):
     """The criterion: the layers' local losses, of the output a model here gave.
 
-    >>> model = ForwardForward(Network(4, hidden=(40,), k=5, classes=range(2)))
-    >>> LocalLoss()(model(torch.eye(4)), torch.tensor([0, 0, 1, 1])).ndim
-    0
+    >>> import torch, sffa
+    >>> model = ForwardForward(sffa.Network(4, hidden=(40,), k=5, classes=range(2)))
+    >>> LocalLoss()(model(torch.eye(4)), torch.tensor([0, 0, 1, 1])).backward()
+    >>> all(parameter.grad is not None for parameter in model.parameters())
+    True
     """
 
     def forward(self, output: Tensor, y: Tensor) -> Tensor:
@@ -90,7 +92,8 @@ class ForwardForward(_DynamicModule):
 
     Examples
     --------
-    >>> model = ForwardForward(Network(4, hidden=(40,), k=5, classes=[0, 2]))
+    >>> import torch, sffa
+    >>> model = ForwardForward(sffa.Network(4, hidden=(40,), k=5, classes=[0, 2]))
     >>> tuple(model(torch.eye(4)).shape)  # a column for each label up to the largest
     (4, 3)
     """
@@ -118,10 +121,12 @@ class MultiTaskForwardForward(_MultiTaskModule):
     the network they are two classes, each with its code. Of a task not met nothing is known: its
     examples have a goodness of 0 throughout.
 
-    >>> network = Network(4, hidden=(40,), k=5)
-    >>> network.add_classes([0, 1], task=0), network.add_classes([2, 3], task=1)
-    ([], [])
-    >>> MultiTaskForwardForward(network)(torch.eye(4), 1)[:, :2].abs().max().item()
+    >>> import torch, sffa
+    >>> network = sffa.Network(4, hidden=(40,), k=5)
+    >>> for task, labels in enumerate([[0, 1], [2, 3]]):
+    ...     _ = network.add_classes(labels, task)
+    >>> goodness = MultiTaskForwardForward(network)(torch.eye(4), 1)
+    >>> goodness[:, :2].abs().sum().item()  # labels of the other task
     0.0
     """
 

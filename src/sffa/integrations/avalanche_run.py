@@ -29,6 +29,7 @@ PLUGINS: dict[str, tuple[str, dict[str, str]]] = {
 def benchmark(stream: Stream) -> Any:
     """Return a stream as a benchmark of Avalanche: the same experiences, in the same order.
 
+    >>> from sffa.continual import Stream
     >>> from sffa.data import load
     >>> made = benchmark(Stream(load("digits"), "class", seed=0))
     >>> [sorted(one.classes_in_this_experience) for one in made.train_stream][:2]
@@ -66,6 +67,7 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
 
     Examples
     --------
+    >>> from sffa.continual import ContinualConfig
     >>> from sffa.data import load
     >>> config = ContinualConfig(algorithm="sffa", method="replay", hidden=(60,), epochs=1)
     >>> len(run(config, load("digits")).experiences)
@@ -101,6 +103,7 @@ def run(config: ContinualConfig, data: Data, plugins: list[Any] | None = None) -
 def plugins_of(config: ContinualConfig) -> list[Any]:
     """Make Avalanche's plugins for the methods of a configuration.
 
+    >>> from sffa.continual import ContinualConfig
     >>> [type(plugin).__name__ for plugin in plugins_of(ContinualConfig(method="replay"))]
     ['ReplayPlugin']
     """

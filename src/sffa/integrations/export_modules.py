@@ -24,7 +24,8 @@ class LabelScan(nn.Module):
     What does not depend on the input is computed beforehand: each label's part of a drive, with
     the bias. Input is what `Network.scores` takes as floating point numbers.
 
-    >>> network = Network(4, hidden=(40,), k=5, classes=range(2))
+    >>> import torch, sffa
+    >>> network = sffa.Network(4, hidden=(40,), k=5, classes=range(2))
     >>> scores, labels = LabelScan(network)(torch.eye(4))
     >>> tuple(scores.shape), bool((labels == network.predict(torch.eye(4))).all())
     ((4, 2), True)
@@ -66,6 +67,7 @@ def exact_sigmoid(drive: Tensor) -> Tensor:
 
     Runtimes approximate their sigmoid to an absolute error, which at rest is larger than it.
 
+    >>> import torch
     >>> exact_sigmoid(torch.tensor([0.0, -20.0]))
     tensor([5.0000e-01, 2.0612e-09])
     """
@@ -156,7 +158,8 @@ class _Threshold(_FrozenLayer):
 class Perceptron(nn.Module):
     """The back-propagation baseline in the same form.
 
-    >>> learner = Backprop(4, hidden=(20,), classes=range(3))
+    >>> import torch, sffa
+    >>> learner = sffa.Backprop(4, hidden=(20,), classes=range(3))
     >>> logits, labels = Perceptron(learner)(torch.eye(4))
     >>> tuple(logits.shape), tuple(labels.shape)
     ((4, 3), (4,))
@@ -190,6 +193,7 @@ class Classifier(nn.Module):
 
     (batch, features) to scores in the order of its ``classes_``, and the place of the best in it.
 
+    >>> import numpy as np, torch
     >>> from sffa.integrations.sklearn import SFFAClassifier
     >>> model = SFFAClassifier(hidden=(40,), epochs=1).fit(np.eye(4), ["a", "a", "b", "b"])
     >>> scores, places = Classifier(model)(torch.eye(4))
@@ -230,6 +234,7 @@ class Classifier(nn.Module):
 class Affine(nn.Module):
     """x · factor + offset, cut to ``limits``: what a scaler of scikit-learn does.
 
+    >>> import torch
     >>> Affine([2.0], [1.0], limits=(0.0, 4.0))(torch.tensor([[1.0], [5.0]]))
     tensor([[3.],
             [4.]], dtype=torch.float64)
@@ -253,6 +258,7 @@ class Affine(nn.Module):
 class Impute(nn.Module):
     """NaN replaced by one value a feature.
 
+    >>> import torch
     >>> Impute([7.0])(torch.tensor([[torch.nan], [1.0]]))
     tensor([[7.],
             [1.]], dtype=torch.float64)
@@ -272,6 +278,7 @@ class Impute(nn.Module):
 def preprocessing(step: Any) -> nn.Module:
     """Return a fitted step of a pipeline as a module; one that is not known here is refused.
 
+    >>> import torch
     >>> from sklearn.preprocessing import MinMaxScaler
     >>> step = MinMaxScaler().fit([[0.0], [10.0]])
     >>> preprocessing(step)(torch.tensor([[5.0]])).item()
@@ -315,6 +322,7 @@ _STEPS: dict[str, Callable[[Any], nn.Module]] = {
 def split_pipeline(model: Any) -> tuple[Any, list[Any]]:
     """Return the classifier and the steps before it; of a classifier alone, none.
 
+    >>> import numpy as np
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from sffa.integrations.sklearn import SFFAClassifier
@@ -338,7 +346,8 @@ def plain(model: Any) -> nn.Module:
 
     A model is a `Network`, a `Backprop`, a classifier for scikit-learn, or a pipeline with one.
 
-    >>> type(plain(Backprop(4, hidden=(20,), classes=range(3)))).__name__
+    >>> import sffa
+    >>> type(plain(sffa.Backprop(4, hidden=(20,), classes=range(3)))).__name__
     'Perceptron'
     """
     module: nn.Module
@@ -370,7 +379,8 @@ def program(model: Any) -> torch.export.ExportedProgram:
 def require_trained(learner: Learner) -> None:
     """Refuse a network that has met no class: there is nothing to scan.
 
-    >>> require_trained(Network(4, hidden=(40,), k=5))
+    >>> import sffa
+    >>> require_trained(sffa.Network(4, hidden=(40,), k=5))
     Traceback (most recent call last):
     sffa.errors.ModelFileError: ...
     """

@@ -39,11 +39,12 @@ class Awake:
 class Scaled:
     """Latents by candidates; ``factor`` (batch, candidates) is what they are multiplied by.
 
+    >>> import torch
     >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
     >>> first = dense_answer(torch.ones(3, 8), torch.zeros(2, 8), None, every, "relu", None)
     >>> below = Scaled(first.awake, first.energy.rsqrt())
-    >>> sum(latent.value.shape[0] for latent in below.latents)  # candidates · batch
-    6
+    >>> tuple(below.factor.shape)
+    (3, 2)
     """
 
     latents: list[Awake]
@@ -76,6 +77,7 @@ def dense_answer(
     weights, ``mask`` (labels, width) tells which neurons a label may use. Gradients flow to
     ``shared``, ``label`` and the weights.
 
+    >>> import torch
     >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
     >>> first = dense_answer(torch.ones(3, 8), torch.zeros(2, 8), None, every, "relu", None)
     >>> first.energy
@@ -105,6 +107,7 @@ def dense_gradients(
     ``to_energy`` and ``to_activity`` (batch, candidates) are those of the answer that ``awake``
     belongs to.
 
+    >>> import torch
     >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
     >>> first = dense_answer(torch.ones(3, 8), torch.zeros(2, 8), None, every, "relu", None)
     >>> ones = torch.ones(3, 2)

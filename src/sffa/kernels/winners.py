@@ -76,10 +76,15 @@ class Gate:
 class Incoming:
     """The previous layer's part of a drive: its latents, their weights and the gate they obey.
 
+    >>> import torch
+    >>> from sffa.kernels import get
     >>> latent = Winners(torch.tensor([[[0, 3]]]), torch.tensor([[[0.5, 0.25]]]))
-    >>> incoming = Incoming(latent, weight=torch.zeros(4, 6), gate=None)
-    >>> tuple(incoming.weight.shape)  # (width below, width)
-    (4, 6)
+    >>> incoming = Incoming(latent, weight=torch.ones(4, 6), gate=None)  # (width below, width)
+    >>> rule, label = Rule(k=1, activation="relu", norm="unit"), torch.zeros(1, 6)
+    >>> zero = torch.zeros(1, 1, dtype=torch.long)
+    >>> kernel = get("torch", torch.device("cpu"))
+    >>> kernel.answer(torch.zeros(1, 6), label, incoming, zero, rule, None).active.value
+    tensor([[[0.7500, 0.7500]]])
     """
 
     latent: Winners
@@ -94,8 +99,8 @@ class Rule:
     ``norm`` is what the next layer's view of each half is divided by: ``unit``, its norm;
     ``literal``, its squared norm; ``rms``, its root mean square over the half.
 
-    >>> Rule(k=15, activation="sigmoid", norm="unit").k
-    15
+    >>> Rule(k=15, activation="sigmoid", norm="unit")
+    Rule(k=15, activation='sigmoid', norm='unit')
     """
 
     k: int
@@ -109,6 +114,7 @@ class Answer(NamedTuple):
     Activity is the sum of the latents. ``active`` holds the winners' latents, ``latent`` the same
     normalised for the next layer; neither can be differentiated.
 
+    >>> import torch
     >>> from sffa.kernels import get
     >>> shared, label = torch.zeros(3, 8), torch.randn(2, 8)  # batch, labels; neurons
     >>> every = torch.tensor([[0, 1]] * 3)
@@ -127,6 +133,7 @@ class Answer(NamedTuple):
 class Kernel(Protocol):
     """The arithmetic behind an SFFA layer. Backends agree on values and gradients.
 
+    >>> import torch
     >>> from sffa.kernels import get
     >>> [get(name, torch.device("cpu")).name for name in ("torch", "numba")]
     ['torch', 'numba']
@@ -181,6 +188,7 @@ def norm_factor(energy: Tensor, neurons: int, norm: str) -> Tensor:
     The paper prints a division by the squared norm (eq. 2), which does not lead to the goodness
     of one half that it asks for; that is ``literal``.
 
+    >>> import torch
     >>> norm_factor(torch.tensor(4.0), 100, "unit"), norm_factor(torch.tensor(4.0), 100, "literal")
     (tensor(0.5000), tensor(0.2500))
     """

@@ -24,6 +24,7 @@ class Progress:
     """Where a campaign stands; ``elsewhere`` are runs that another process holds.
 
     >>> from sffa.continual import ContinualConfig
+    >>> from sffa.study import Run
     >>> progress = Progress([Run(ContinualConfig(seed=seed)) for seed in range(3)])
     >>> progress.total, progress.done
     (3, 0)

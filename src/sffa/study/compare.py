@@ -96,6 +96,7 @@ class Comparison:
 def compare(records: Sequence[Record], metric: str) -> Comparison:
     """Put a metric of records that differ in their seed only beside the paper's number.
 
+    >>> from sffa.record import Record
     >>> cell = "split-mnist", "class", "replay", "sffa"
     >>> ours = [Record(*cell, seed, {}, metrics={"acc": 90.0 + seed}) for seed in range(3)]
     >>> line = compare(ours, "acc")
