@@ -91,3 +91,13 @@ def test_a_forked_process_has_a_team_of_its_own():
         except BaseException:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_loops_stay_on_the_calling_thread_with_small_steps_and_not_with_many_labels():
+    if not team.limits_torch():
+        pytest.skip("this torch does not let a thread be limited alone")
+    with team.one_thread():
+        assert team.loop_threads() == 1
+    with team.one_thread(loops=False):
+        assert team.loop_threads() == team.threads() == 2
+    assert team.loop_threads() == 2
