@@ -344,8 +344,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_training(self, lr: float, steps: int) -> None:
         """Refuse a network that steps too large have thrown out of reach; tell of one at rest."""
-        if lr * steps < _NEAR:
-            return
+        if lr * steps < _NEAR and len(self.loss_curve_) < _ENOUGH_EPOCHS:
+            return  # a short call of many: there is nothing to be told
         weights = [parameter.detach() for parameter in self.network_.parameters()]
         extremes = torch.stack([bound for each in weights for bound in torch.aminmax(each)])
         heaviest = float(extremes.abs().max())

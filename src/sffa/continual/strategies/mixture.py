@@ -145,7 +145,7 @@ def _merged(pair: Mixture) -> Mixture:
 def join_example(mixture: Mixture, places: Array, x: Array) -> bool:
     """Let one example (D,) join the nearest of the parts at some places, in place.
 
-    It is what `reduced` comes to, in a sixth of the time: a stream of single rows does nothing
+    It is what `reduced` comes to, in a quarter of the time: a stream of single rows does nothing
     else. Return whether it was done: not where another part stands for too few examples, and is to
     be merged too.
     """
