@@ -37,8 +37,9 @@ def step():
 x, y = torch.rand(32, 64), torch.arange(32) % 10
 trainer = sffa.Trainer(sffa.Network(64, (400, 400), classes=range(10)))
 taken = [step(), step()]
+from sffa.kernels.loops import BESIDE
 for thread in threading.enumerate():
-    if thread.name == "sffa-compile":
+    if thread.name == BESIDE:
         thread.join()
 beside = resource.getrusage(resource.RUSAGE_CHILDREN)
 taken[0][0] += beside.ru_utime + beside.ru_stime
