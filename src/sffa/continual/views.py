@@ -50,7 +50,7 @@ class View:
     @property
     def y(self) -> Tensor:
         """The learner's labels."""
-        return self.labels[self.index] + self.offset
+        return self._labels(self.index)
 
     @property
     def original(self) -> Tensor:
@@ -61,11 +61,15 @@ class View:
         """Copy out the examples at some places of this view."""
         rows = self.index[places]
         task = self.task[places] if isinstance(self.task, Tensor) else self.task
-        return Batch(self._examples(rows), self.labels[rows] + self.offset, task)
+        return Batch(self._examples(rows), self._labels(rows), task)
 
     def _examples(self, rows: Tensor) -> Tensor:
         examples = self.images[rows]
         return examples if self.transform is None else self.transform(examples)
+
+    def _labels(self, rows: Tensor) -> Tensor:
+        labels = self.labels[rows]
+        return labels + self.offset if self.offset else labels
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield all examples in their own order."""

@@ -13,7 +13,6 @@ from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.buffer import shares
 from sffa.continual.strategies.mixture import (
     Mixture,
-    alone,
     concatenate,
     draw,
     fit,
@@ -29,6 +28,7 @@ from sffa.errors import ConfigurationError, ModelFileError, nearest
 
 Stored = Literal["float32", "float16", "int8"]
 STORED: tuple[Stored, ...] = get_args(Stored)
+_Array = np.ndarray[Any, Any]
 _HALF = 65504.0  # the largest number of 16 bits
 _MOMENTS = ("mean", "spread", "residual")
 _NAMES = ("group", "label", "task")
@@ -75,8 +75,8 @@ class Gaussian(Strategy):
     [(10, 64), (10, 2, 64), (10, 64)]
     """
 
-    transient = frozenset({"_opened", "_grouped"})
-    _grouped: np.ndarray[Any, Any] | None = None
+    transient = frozenset({"_opened", "_by_class"})
+    _by_class: tuple[_Array, _Array] | None = None
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Gaussian(Strategy):
         """Return standardised examples of some parts as a batch in the units of the stream."""
         y, task = self.buffers["label"][parts], self.buffers["task"][parts]
         x = torch.addcmul(self.buffers["shift"], x, self.buffers["scale"])
-        return Batch(x, y, None if bool((task < 0).any()) else task)
+        return Batch(x, y, None if int(task.min()) < 0 else task)
 
     def before_experience(self, learner: Learner, experience: Experience) -> None:
         """Keep how many classes share the new examples of a step."""
@@ -134,14 +134,15 @@ class Gaussian(Strategy):
         if self.batch is not None:
             return self.batch
         each = self.batch_size / max(int(self.buffers.get("new", 1)), 1)
-        return min(round(each * (int(self._groups().max()) + 1)), _MOST * self.batch_size)
+        return min(round(each * len(self._parts_by_class()[1])), _MOST * self.batch_size)
 
-    def _groups(self) -> np.ndarray[Any, Any]:
-        """Return the number of the past class that each part belongs to."""
-        if self._grouped is None:
+    def _parts_by_class(self) -> tuple[_Array, _Array]:
+        """Return the parts, one past class after the other, and the place of the last of each."""
+        if self._by_class is None:
             keys = np.stack([self.buffers[name].numpy() for name in _NAMES], axis=1)
-            self._grouped = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        return self._grouped
+            _, group, size = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+            self._by_class = np.argsort(group.reshape(-1), kind="stable"), np.cumsum(size) - 1
+        return self._by_class
 
     def after_experience(self, learner: Learner, experience: Experience) -> None:
         """Fit what each class of this experience leaves; no example stays."""
@@ -150,66 +151,59 @@ class Gaussian(Strategy):
         view = experience.train
         self._follow_scale(learner)
         original = view.original
-        for place, label in enumerate(torch.unique(original).tolist()):
+        for place, label in enumerate(np.unique(original.numpy()).tolist()):
             batch = view.take(original == label)
-            found = self._fit(self._standardised(batch.x), experience.index, place)
             task = -1 if batch.task is None else int(torch.as_tensor(batch.task).reshape(-1)[0])
-            self._keep(found, label, int(batch.y[0]), task)
-
-    def _fit(self, x: Tensor, *moment: int) -> Mixture:
-        if len(x) == 1:  # draws nothing, and a generator takes its time
-            return alone(x, self.rank)
-        return fit(x, self.parts, self.rank, generator(self.seed, "mixture", *moment))
+            names = dict(zip(_NAMES, (label, int(batch.y[0]), task), strict=True))
+            self._keep(self._standardised(batch.x), names, (experience.index, place))
 
     def _follow_scale(self, learner: Learner) -> None:
         """Express the mixtures in the learner's units, or nearly: these may follow a stream."""
-        shift, scale = (tensor.detach().cpu() for tensor in (learner.mean, learner.std))
+        shift, scale = (tensor.cpu().numpy() for tensor in (learner.mean, learner.std))
         if "count" in self.buffers:
-            away = (self.buffers["shift"] - shift) / scale
-            ratio = self.buffers["scale"] / scale
-            if float(torch.maximum(away.abs(), (ratio - 1).abs()).max()) <= _MOVED:
+            away = (self.buffers["shift"].numpy() - shift) / scale
+            ratio = self.buffers["scale"].numpy() / scale
+            if float(np.maximum(np.abs(away), np.abs(ratio - 1)).max()) <= _MOVED:
                 return
-            found = self._mixture()
-            mean = found.mean * ratio + away
-            self._store(Mixture(found.count, mean, found.spread * ratio, found.residual * ratio))
-        self.buffers["shift"], self.buffers["scale"] = shift.clone(), scale.clone()
+            found, factor = self._mixture(), torch.from_numpy(ratio)
+            mean = found.mean * factor + torch.from_numpy(away)
+            self._store(Mixture(found.count, mean, found.spread * factor, found.residual * factor))
+        self.buffers["shift"], self.buffers["scale"] = torch.tensor(shift), torch.tensor(scale)
 
-    def _keep(self, found: Mixture, group: int, label: int, task: int) -> None:
-        """Put a mixture in its place; merge it with what the same class left before."""
-        names = dict(zip(_NAMES, (group, label, task), strict=True))
-        kept, stays = [found], torch.zeros(0, dtype=torch.long)
-        if "count" in self.buffers:
-            old = self._mixture()
-            same = [self.buffers[name] == value for name, value in names.items()]
-            known = same[0] & same[1] & same[2]
-            if found.single and join_example(
-                old, known.nonzero()[:, 0].numpy(), found.mean[0].numpy()
-            ):
-                self._store(old)
-                return
-            merged = reduced(concatenate([old.take(known), found]), self.parts)
-            if len(merged) == int(known.sum()):  # so it is for every call of a long stream
-                self._store(old.replaced(known, merged))
-                return
-            stays = (~known).nonzero().squeeze(1)
-            kept = [old.take(stays), merged] if len(stays) else [merged]
-        new = len(kept[-1])
+    def _keep(self, x: Tensor, names: dict[str, int], moment: tuple[int, int]) -> None:
+        """Keep the mixture of a class's examples; merge it with what the class left before."""
+        places = self._places_of(names)
+        if len(places) and len(x) == 1 and join_example(self._mixture(), places, x[0].numpy()):
+            self._store(self._mixture())
+            return
+        found = fit(x, self.parts, self.rank, generator(self.seed, "mixture", *moment))
+        known = torch.from_numpy(places)
+        old = self._mixture() if "count" in self.buffers else found.take(known)
+        merged = reduced(concatenate([old.take(known), found]), self.parts)
+        if len(merged) == len(places):  # so it is for every call of a long stream
+            self._store(old.replaced(known, merged))
+            return
+        stays = torch.from_numpy(np.delete(np.arange(len(old)), places))
         for name, value in names.items():
             before = self.buffers[name][stays] if name in self.buffers else stays
-            self.buffers[name] = torch.cat([before, torch.full((new,), value)])
-        self._grouped = None
-        self._store(concatenate(kept))
+            self.buffers[name] = torch.cat([before, torch.full((len(merged),), value)])
+        self._by_class = None
+        self._store(concatenate([old.take(stays), merged]))
 
-    def _parts_to_draw(self, wanted: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    def _places_of(self, names: dict[str, int]) -> _Array:
+        """Return the places of the parts that a class has left."""
+        if "count" not in self.buffers:
+            return np.arange(0)
+        same = [self.buffers[name].numpy() == value for name, value in names.items()]
+        return np.flatnonzero(same[0] & same[1] & same[2])
+
+    def _parts_to_draw(self, wanted: int, rng: np.random.Generator) -> _Array:
         """Draw the part of each pseudo-example: equally many of a class, parts by their counts."""
-        groups = self._groups()
-        classes = np.arange(groups.max() + 1)
+        order, last = self._parts_by_class()
+        classes = np.arange(len(last))
         if wanted % len(classes):  # what is left over goes to others in every step
             classes = rng.permutation(classes)
-        order = np.argsort(groups, kind="stable")
-        count = self.buffers["count"].double().numpy()[order]
-        ends = np.cumsum(count)
-        last = np.searchsorted(groups[order], np.arange(len(classes)), side="right") - 1
+        ends = np.cumsum(self.buffers["count"].numpy()[order], dtype=np.float64)
         first = np.concatenate([[0.0], ends[last[:-1]]])
         drawn = np.repeat(classes, shares(wanted, len(classes)))
         marks = first[drawn] + rng.random(wanted) * (ends[last] - first)[drawn]
@@ -273,4 +267,4 @@ class Gaussian(Strategy):
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take back what `tensors` returned."""
         super().restore(tensors)
-        self._opened = self._grouped = None
+        self._opened = self._by_class = None

@@ -34,14 +34,9 @@ class Mixture:
     def __len__(self) -> int:
         return len(self.count)
 
-    @property
-    def single(self) -> bool:
-        """Whether it is one part that stands for one example."""
-        return len(self.count) == 1 and float(self.count) == 1
-
     def take(self, places: Tensor) -> Mixture:
         """Return the parts at some places."""
-        return Mixture(*(getattr(self, field.name)[places] for field in fields(self)))
+        return Mixture(*(getattr(self, each.name).index_select(0, places) for each in fields(self)))
 
     def replaced(self, places: Tensor, others: Mixture) -> Mixture:
         """Return the mixture with other parts at some places."""
@@ -151,7 +146,7 @@ def join_example(mixture: Mixture, places: Array, x: Array) -> bool:
     """
     count, mean, spread, residual = (getattr(mixture, f.name).numpy() for f in fields(mixture))
     counts = count[places]
-    if not len(places) or (len(places) > 1 and counts.min() < _LEAST):
+    if len(places) > 1 and counts.min() < _LEAST:
         return False
     away = np.square(mean[places] - x).sum(axis=1) * (counts / (counts + 1))
     place = places[away.argmin()]
@@ -170,14 +165,12 @@ def join_example(mixture: Mixture, places: Array, x: Array) -> bool:
 
 def draw(mixture: Mixture, parts: Tensor, rng: np.random.Generator) -> Tensor:
     """Draw one pseudo-example from each of ``parts`` (N,): (N, D)."""
-    features = mixture.mean.shape[1]
-    along = torch.from_numpy(
-        rng.standard_normal((len(parts), mixture.spread.shape[1]), dtype=np.float32)
-    )
+    rank, features = mixture.spread.shape[1:]
+    along = torch.from_numpy(rng.standard_normal((len(parts), rank), dtype=np.float32))
     x = torch.from_numpy(rng.standard_normal((len(parts), features), dtype=np.float32))
-    if len(parts) * mixture.spread[0].numel() <= _GATHER:
-        x = x.mul_(mixture.residual[parts]).add_(mixture.mean[parts])
-        return x.add_(torch.bmm(along[:, None], mixture.spread[parts])[:, 0])
+    if len(parts) * rank * features <= _GATHER:
+        of = mixture.take(parts)
+        return x.mul_(of.residual).add_(of.mean).add_(torch.bmm(along[:, None], of.spread)[:, 0])
     for part in torch.unique(parts):
         rows = parts == part
         noise = x[rows] * mixture.residual[part]
