@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sffa.errors import ConfigurationError
 from sffa.kernels import team
 
 if TYPE_CHECKING:
@@ -25,6 +26,20 @@ class Adam(torch.optim.Adam):
         super().__init__([{"params": parameters}], lr=lr, fused=True)
         self._calls: dict[int, tuple[Call, list[Any]]] = {}  # by group, with the counts of steps
 
+    @staticmethod
+    def profile_hook_step(func: Any) -> Any:
+        """Return the step as it is: torch's record of it, with its hooks, takes as long."""
+        return func
+
+    def register_step_pre_hook(self, hook: Any) -> Any:
+        """Refuse a hook, which would never be called."""
+        raise ConfigurationError(
+            "Adam of a trainer calls no hooks: those of a strategy see every step; or use "
+            "optimizer=torch.optim.Adam"
+        )
+
+    register_step_post_hook = register_step_pre_hook
+
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Do as torch's, without importing its compiler, which takes as long as torch itself."""
         _bare(torch.optim.Optimizer.add_param_group)(self, param_group)
@@ -34,16 +49,17 @@ class Adam(torch.optim.Adam):
         super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._calls = {}
 
-    @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Change every parameter that has a gradient."""
-        if not team.limited():
-            _bare(torch.optim.Adam.step)(self, closure)
-            return
+        if not team.limited() or not self._stepped_in_loops():
+            with torch.no_grad():
+                _bare(torch.optim.Adam.step)(self, closure)
+
+    def _stepped_in_loops(self) -> bool:
+        """Whether there is a loop for every group, which has then made the step."""
         tensors = [self._tensors_of(group) for group in self.param_groups]
         if not all(map(self._ready, range(len(tensors)), tensors)):
-            _bare(torch.optim.Adam.step)(self, closure)
-            return
+            return False
         for number, (group, given) in enumerate(zip(self.param_groups, tensors, strict=True)):
             if given:
                 call, steps = self._calls[number]
@@ -51,6 +67,7 @@ class Adam(torch.optim.Adam):
                     np.add(step, 1, out=step)
                 call.set_numbers(len(steps), float(group["lr"]), *group["betas"], group["eps"])
                 call.run()
+        return True
 
     def _tensors_of(self, group: dict[str, Any]) -> list[Tensor]:
         """Return each parameter that has a gradient, with that, mean, mean square and step."""

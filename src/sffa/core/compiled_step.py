@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sffa.core.config import NetworkConfig
 from sffa.core.goodness import SymmetricGoodness
-from sffa.core.layers import Layer, SymmetricLayer, room
+from sffa.core.layers import Layer, SymmetricLayer, gradient_of
 from sffa.kernels import compiled_loss
 from sffa.kernels.compiled_loss import LossOptions
 from sffa.kernels.layer_pass import Below, LayerPass
@@ -92,14 +92,10 @@ class CompiledStep:
         """Set the gradients of a layer's parameters and return its loss."""
         made = self.passes[number]
         loss = made.loss(aims, _options(config, cast(SymmetricGoodness, layer.goodness)))
-        image, code, bias = room(layer.image), room(layer.code), room(layer.bias)
-        latent = None if layer.latent is None else room(layer.latent)
-        made.gradients.run(latent)
-        made.gradients.fill_label(codes, code, bias)
-        torch.mm(x.t(), made.gradients.to_shared, out=image)
-        layer.image.grad, layer.code.grad, layer.bias.grad = image, code, bias
-        if layer.latent is not None:
-            layer.latent.grad = latent
+        weight = layer.latent
+        made.gradients.run(None if weight is None else gradient_of(weight))
+        made.gradients.fill_label(codes, gradient_of(layer.code), gradient_of(layer.bias))
+        torch.mm(x.t(), made.gradients.to_shared, out=gradient_of(layer.image))
         return loss
 
 

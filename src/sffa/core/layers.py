@@ -111,9 +111,9 @@ class Layer(nn.Module, ABC):
         to_latent: Tensor | None,
     ) -> None:
         """Set every parameter's ``grad`` from what `gradients` returned."""
-        self.image.grad = torch.mm(x.t(), to_shared, out=room(self.image))
-        self.code.grad = torch.mm(codes.t(), to_label, out=room(self.code))
-        self.bias.grad = torch.sum(to_label, dim=0, out=room(self.bias))
+        torch.mm(x.t(), to_shared, out=gradient_of(self.image))
+        torch.mm(codes.t(), to_label, out=gradient_of(self.code))
+        torch.sum(to_label, dim=0, out=gradient_of(self.bias))
         if self.latent is not None:
             self.latent.grad = to_latent
 
@@ -165,7 +165,7 @@ class SymmetricLayer(Layer):
         """See `Layer.gradients`."""
         assert isinstance(response.active, Winners)
         given = self._incoming(below), candidates, self.rule, (labels, self.width), *slopes
-        out = None if self.latent is None else room(self.latent)
+        out = None if self.latent is None else gradient_of(self.latent)
         return kernel.gradients(response.active, *given, out)
 
     def latents(self, response: Response) -> Tensor:
@@ -239,11 +239,11 @@ class ThresholdLayer(Layer):
         return below[1], self.latent
 
 
-def room(parameter: nn.Parameter) -> Tensor:
-    """Return memory for a parameter's gradient: that of the last one, if it fits."""
+def gradient_of(parameter: nn.Parameter) -> Tensor:
+    """Return a parameter's ``grad``, to be filled: that of the last step, if it fits."""
     grad = parameter.grad
     if grad is None or grad.shape != parameter.shape or not grad.is_contiguous():
-        return torch.empty_like(parameter, requires_grad=False)
+        grad = parameter.grad = torch.empty_like(parameter, requires_grad=False)
     return grad
 
 

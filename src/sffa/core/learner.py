@@ -191,7 +191,7 @@ class Learner(nn.Module, ABC):
                 raise ConfigurationError(
                     f"{name} has {vector.numel()} values, expected 1 or {self.inputs}"
                 )
-            if name == "std" and not bool((vector > 0).all()):
+            if name == "std" and not float(vector.min()) > 0:
                 raise ConfigurationError(
                     "std must be positive; give features that never vary a std of 1"
                 )
@@ -248,7 +248,8 @@ class Learner(nn.Module, ABC):
         now = unit, id(mean), mean._version, id(std), std._version
         kept = self._kept_affine
         if kept is None or kept[0] != now:
-            kept = now, -mean / std, 1 / (unit * std), mean, std  # held, so that ids stay theirs
+            scale = (unit * std).reciprocal()
+            kept = now, -mean / std, scale, mean, std  # held, so that ids stay theirs
             self._kept_affine = kept
         return kept[1], kept[2]
 
@@ -257,12 +258,12 @@ class Learner(nn.Module, ABC):
         labels = whole_numbers(y, self.device)
         if labels.ndim != 1:
             raise DataError(f"expected one label an example, got the shape {tuple(labels.shape)}")
+        if self.classes == list(range(len(self.classes))) and _all_below(labels, len(self.classes)):
+            return labels
         if self._kept_columns is None or self._kept_columns[0] != (self.classes, self.device):
             known = torch.tensor(self.classes, device=self.device)
             self._kept_columns = (list(self.classes), self.device), *known.sort()
         ordered, order = self._kept_columns[1:]
-        if self.classes == list(range(len(self.classes))) and _all_below(labels, len(self.classes)):
-            return labels
         place = torch.searchsorted(ordered, labels).clamp_(max=max(len(self.classes) - 1, 0))
         if not self.classes or not torch.equal(ordered[place], labels):
             wrong = [label for label in torch.unique(labels).tolist() if label not in self.classes]
@@ -430,7 +431,7 @@ def _all_below(labels: Tensor, count: int) -> bool:
     if not labels.numel() or not labels.is_cpu:
         return False
     least, most = labels.aminmax()
-    return bool(least >= 0) and bool(most < count)
+    return int(least) >= 0 and int(most) < count
 
 
 def kind_of(cls: type[Learner]) -> str | None:

@@ -71,7 +71,7 @@ class Sampled(NegativeScheme):
         if others.shape[1] <= self.count:
             return None
         keys = torch.from_numpy(rng.random(tuple(others.shape), dtype=np.float32)).to(others.device)
-        keys = keys.masked_fill(others < 0, 2.0).masked_fill(others == column[:, None], -1.0)
+        keys.masked_fill_(others < 0, 2.0).masked_fill_(others == column[:, None], -1.0)
         return others.gather(1, keys.topk(self.count, dim=1, largest=False).indices)
 
 

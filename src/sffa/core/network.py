@@ -303,11 +303,12 @@ class Network(Learner, kind="network"):
     ) -> Tensor:
         """Do as `_set_gradients`, for SFFA on a CPU."""
         from sffa.core.compiled_step import step_for
-        from sffa.kernels.layer_pass import Below
 
         layers = self.stack if layer is None else self.stack[: layer + 1]
-        below: Below | None = None
+        below = None
         if known is not None and layer:
+            from sffa.kernels.layer_pass import Below
+
             layers = layers[-1:]
             below = Below(known.under(candidates), self.stack[layer - 1].gate)
         step = step_for(self, layers, len(self.codes), candidates, below)

@@ -55,6 +55,7 @@ class LayerPass:
         self.active = Winners(place, torch.empty(winners))
         self.latent = Winners(place, torch.empty(winners))
         self.energy, self.activity = torch.empty(*winners[:2], 2), torch.empty(winners[:2])
+        self._no_weight = label[:0]
         self._packed = None if gate is None else _Packed(gate, below, len(label))
         self._scan: Call | None = None
         self._label: Call | None = None
@@ -72,7 +73,7 @@ class LayerPass:
 
     def scan(self, weight: Tensor | None) -> None:
         """Find the winners; ``weight`` (previous, width) multiplies the latents below."""
-        weight = self.label[:0] if weight is None else weight
+        weight = self._no_weight if weight is None else weight
         if self._packed is not None:
             weight = self._packed.fill(weight, self.candidates)
         if self._scan is None:
