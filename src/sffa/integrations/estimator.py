@@ -244,7 +244,6 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self._follow_scale(table, weight)
         self._meet(named)
         columns = self._encode(labels)
-        self._incremental.meet(np.unique(columns).tolist())
         shown = [_Print(plan.epochs)] if self.verbose else []
         if issparse(table):
             x, dense = torch.arange(len(columns))[:, None], partial(self._dense, table)
@@ -340,7 +339,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             validation.check_range(part)
             self._moments.update(part, None if weight is None else weight[rows])
         self.mean_, self.scale_ = self._moments.mean, self._moments.std
-        self.network_.standardise(torch.from_numpy(self.mean_), torch.from_numpy(self.scale_))
+        self.network_.standardise(self.mean_, self.scale_)
 
     def _check_training(self, lr: float, steps: int) -> None:
         """Refuse a network that steps too large have thrown out of reach; tell of one at rest."""
@@ -427,7 +426,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         self._same_kind(named)
         if not len(known):
             return named
-        places = np.searchsorted(known, named).clip(max=len(known) - 1)
+        places = np.minimum(np.searchsorted(known, named), len(known) - 1)
         new: Labels = named[known[places] != named]
         return new
 

@@ -65,7 +65,7 @@ class Incremental:
         weight: Array | None = None,
         transform: Transform | None = None,
     ) -> list[Epoch]:
-        """Learn one portion through the strategy's hooks, as an experience of its own.
+        """Meet the classes of one portion, and learn it through the strategy's hooks.
 
         An example of twice the ``weight`` (N,) is seen twice as often in every epoch; a
         ``transform`` makes examples of rows of ``x`` as they are needed.
@@ -78,7 +78,8 @@ class Incremental:
             kept, held = hold_out(y, float(plan.held_out), generator(seed, "held", number))
         view = View(x, y, y, torch.from_numpy(kept), None, transform)
         unseen = View(x, y, y, torch.from_numpy(held), None, transform)
-        labels = tuple(np.unique(y).tolist())
+        labels = tuple(np.unique(y.numpy()).tolist())
+        self.meet(labels)
         experience = Experience(number, labels, labels, None, view, unseen)
         self.strategy.before_experience(self.learner, experience)
         stopping = [EarlyStopping("validation", plan.patience)] if len(unseen) else []
