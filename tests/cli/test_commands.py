@@ -156,6 +156,36 @@ def test_predict_takes_images_folders_and_arrays_alike(sffa: Run, model: Path) -
         assert all(len(row["layers"]) == 2 for row in found)
 
 
+def test_predict_and_evaluate_take_tables_as_training_did(sffa: Run) -> None:
+    lines = [f"{n},{('low', 'high')[n > 20]},{('no', 'yes')[n > 20]}" for n in range(40)]
+    Path("t.csv").write_text("\n".join(["n,size,kind", *lines]))
+    small = ("--hidden", "20,20", "--set", "k=4", "--epochs", 20, "--batch-size", 8, "--lr", 0.01)
+    sffa("train", "--dataset", "t.csv", "--target", "kind", *small)
+    Path("later.csv").write_text("size,n\nlow,3\nhigh,38\n")
+    found = json.loads(sffa("predict", "model.safetensors", "later.csv", "--json").out)
+    assert [(row["input"], row["class"]) for row in found] == [
+        ("later.csv[0]", "no"),
+        ("later.csv[1]", "yes"),
+    ]
+    Path("other.csv").write_text(Path("t.csv").read_text().replace("low", "tiny"))
+    refused = sffa("evaluate", "model.safetensors", "--dataset", "other.csv#target=kind")
+    assert refused.code == 2
+    assert "not those of the model's table" in refused.err
+
+
+def test_predict_takes_whole_numbers_of_any_type_as_the_pixels_that_were_learned(sffa: Run) -> None:
+    data = load_data("digits")
+    np.savez("whole.npz", x=data.train.flat.astype(np.int64), y=data.train.y)
+    sffa("train", "--dataset", "whole.npz", "--hidden", "60", "--set", "k=4", "--epochs", 1)
+    np.save("bytes.npy", data.test.flat[:5])
+    np.save("whole.npy", data.test.flat[:5].astype(np.int64))
+    one, other = (
+        [row["score"] for row in json.loads(sffa("predict", "model.safetensors", f, "--json").out)]
+        for f in ("bytes.npy", "whole.npy")
+    )
+    assert one == other
+
+
 def test_predict_turns_colour_pictures_to_gray_for_a_gray_model(sffa: Run, model: Path) -> None:
     pixels = load_data("digits").test.x[0]
     Image.fromarray(pixels).save("gray.png")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sffa.data import Reference, from_table, load
+from sffa.data import Reference, from_table, load, table_features
 from sffa.errors import ConfigurationError, DataError, SFFAWarning
 
 
@@ -36,6 +36,36 @@ def test_numbers_are_features_and_few_texts_are_categories(
     assert len(data.train) + len(data.test) == 30
     one_hot = data.train.flat[:, 1:4]
     assert (one_hot.sum(axis=1) == 1).all()
+
+
+def test_a_later_table_becomes_the_features_of_the_first(tmp_path: Path) -> None:
+    data = from_table(write(tmp_path / "t.csv", rows()), "kind")
+    assert data.columns == (("length", None), ("colour", ("blue", "green", "red")), ("count", None))
+    later = write(tmp_path / "later.csv", "count,note,colour,length\n7,x,red,1.5\n8,y,blue,2.5\n")
+    assert table_features(later, data.columns).tolist() == [[1.5, 0, 0, 1, 7], [2.5, 1, 0, 0, 8]]
+
+
+def test_categories_that_look_like_numbers_stay_categories(tmp_path: Path) -> None:
+    columns = (("grade", ("1", "2", "x")),)
+    later = write(tmp_path / "later.csv", "grade,y\n2,u\n1,v\n")
+    assert table_features(later, columns).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("length,colour\n1,pink\n", "column 'colour' holds 'pink', expected one of blue, green"),
+        ("length,color\n1,red\n", "no column 'colour'; did you mean 'color'"),
+        ("length,colour\nlong,red\n", r"column 'length' holds text \('long'\), expected numbers"),
+        ("length,colour\n,red\n", "column 'length' has 1 missing values"),
+    ],
+)
+def test_a_later_table_that_does_not_fit_is_refused_by_its_column(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    columns = (("length", None), ("colour", ("blue", "green", "red")))
+    with pytest.raises(DataError, match=words):
+        table_features(write(tmp_path / "later.csv", text), columns)
 
 
 def test_parquet_reads_as_the_same_table(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def evaluate(
     if name is None:
         raise ConfigurationError(f"{model} does not say what it was trained on; give --dataset")
     data = load_data(name, data_dir=data_dir)
-    check_fits(learner, data)
+    check_fits(learner, data, notes)
     part = data.test if split == "test" else data.train
     total, layers = accuracy(learner, part.flat, part.y)
     predicted = learner.predict(part.flat)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sffa.cli.notes import Notes
 from sffa.core import Learner
 from sffa.data import Dataset, names
@@ -21,6 +23,8 @@ def about(dataset: str, algorithm: str, data: Dataset, model: Path) -> dict[str,
         "algorithm": algorithm,
         "shape": list(data.shape),
         "class_names": list(data.class_names),
+        "whole_pixels": data.train.x.dtype == np.uint8,
+        **({"columns": data.columns} if data.columns else {}),
     }
 
 
@@ -47,8 +51,12 @@ def probe_writable(path: Path) -> None:
     check_writable(path)
 
 
-def check_fits(learner: Learner, data: Dataset) -> None:
+def check_fits(learner: Learner, data: Dataset, notes: Notes | None = None) -> None:
     """Refuse a dataset whose examples or classes the model cannot take."""
+    if notes is not None and notes.columns and data.columns and notes.columns != data.columns:
+        raise ConfigurationError(
+            f"the columns of {data.name}, or their categories, are not those of the model's table"
+        )
     if data.features != learner.inputs:
         raise ConfigurationError(
             f"the model takes {learner.inputs} features, {data.name} has {data.features} "

@@ -14,7 +14,12 @@ from sffa.core.training_state import said
 from sffa.errors import ModelFileError
 
 _Side = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
-_Names = Annotated[list[Annotated[str, Field(max_length=10_000)]], Field(max_length=1_000_000)]
+_Name = Annotated[str, Field(max_length=10_000)]
+_Names = Annotated[list[_Name], Field(max_length=1_000_000)]
+_Columns = Annotated[
+    tuple[tuple[_Name, Annotated[tuple[_Name, ...], Field(max_length=1000)] | None], ...],
+    Field(max_length=100_000),
+]
 
 
 class Notes(BaseModel):
@@ -25,6 +30,8 @@ class Notes(BaseModel):
     algorithm: str | None = None
     shape: Annotated[list[_Side], Field(min_length=1, max_length=8)] | None = None
     class_names: _Names | None = None
+    whole_pixels: bool = False
+    columns: _Columns = ()
     run: dict[str, Any] | None = None
     history: list[Epoch] = []
     begun: dict[str, Any] = {}

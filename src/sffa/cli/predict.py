@@ -1,4 +1,4 @@
-"""``sffa predict``: what a model file sees in images or arrays."""
+"""``sffa predict``: what a model file sees in images, arrays or tables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sffa.cli.notes import notes_of
+from sffa.cli.notes import Notes, notes_of
 from sffa.cli.options import AsJson, Device, Threads, use_device, use_threads
 from sffa.cli.text import plain
 from sffa.core import Backprop, Network, load
-from sffa.data import read_images
+from sffa.data import read_images, table_features
 from sffa.data.image_folder import image_files
 from sffa.data.npy import read_arrays
+from sffa.data.table_files import SUFFIXES
 from sffa.errors import DataError
 
 
@@ -27,7 +28,9 @@ def predict(
     model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     inputs: Annotated[
         list[Path],
-        typer.Argument(help="Images, folders of images, .npy or .npz arrays.", show_default=False),
+        typer.Argument(
+            help="Images, folders of images, .npy or .npz arrays, tables.", show_default=False
+        ),
     ],
     threads: Threads = None,
     device: Device = "cpu",
@@ -38,7 +41,7 @@ def predict(
     notes = notes_of(model)
     learner = load(model, use_device(device))
     class_names = notes.names_for(learner)
-    names, x = _examples(inputs, notes.shape_for(learner))
+    names, x = _examples(inputs, notes.shape_for(learner), notes)
     results = _judge(learner, names, x, class_names)
     if as_json:
         print(json.dumps(results))
@@ -78,16 +81,24 @@ def _judge(
     return results
 
 
-def _examples(paths: list[Path], shape: tuple[int, ...]) -> tuple[list[str], np.ndarray[Any, Any]]:
+def _examples(
+    paths: list[Path], shape: tuple[int, ...], notes: Notes
+) -> tuple[list[str], np.ndarray[Any, Any]]:
     """Read every input as examples of the model's shape, and name each."""
     names: list[str] = []
     parts: list[np.ndarray[Any, Any]] = []
     for path in paths:
         if path.suffix in (".npy", ".npz"):
             for key, array in _arrays(path):
-                rows = _fitting(array, shape, f"{path}")
+                rows = _fitting(array, shape, f"{path}", notes.whole_pixels)
                 names += [f"{path.name}{key}[{row}]" for row in range(len(rows))]
                 parts.append(rows)
+        elif path.suffix.lower() in SUFFIXES:
+            if not notes.columns:
+                raise DataError(f"{path}: the model was not trained on a table with named columns")
+            rows = _fitting(table_features(path, notes.columns), shape, f"{path}")
+            names += [f"{path.name}[{row}]" for row in range(len(rows))]
+            parts.append(rows)
         else:
             for file in image_files(path):
                 pixels = read_images([file], gray=len(shape) < 3)
@@ -104,18 +115,25 @@ def _arrays(path: Path) -> list[tuple[str, np.ndarray[Any, Any]]]:
 
 
 def _fitting(
-    array: np.ndarray[Any, Any], shape: tuple[int, ...], name: str
+    array: np.ndarray[Any, Any], shape: tuple[int, ...], name: str, whole_pixels: bool = False
 ) -> np.ndarray[Any, Any]:
-    """Return the array as (examples, features); a single example may come without its axis."""
+    """Return the array as (examples, features); a single example may come without its axis.
+
+    Where the model learned ``whole_pixels``, whole numbers of any type are pixels of 0 to 255.
+    """
     size = int(np.prod(shape))
     if array.shape == shape:
         array = array[None]
     flat = len(shape) == 1 and array.ndim > 1 and int(np.prod(array.shape[1:])) == size
     if array.ndim < 2 or (array.shape[1:] not in (shape, (size,)) and not flat):
         raise DataError(
-            f"{name}: expected {' x '.join(map(str, shape))} a picture, got "
+            f"{name}: expected {' x '.join(map(str, shape))} numbers an example, got "
             f"{' x '.join(map(str, array.shape[1:] if array.ndim > 1 else array.shape))}"
         )
+    if array.dtype.kind in "iu" and whole_pixels:
+        if array.min(initial=0) < 0 or array.max(initial=0) > 255:
+            raise DataError(f"{name}: pixels must be 0 to 255")
+        array = array.astype(np.uint8)
     if array.dtype != np.uint8:
         if not np.issubdtype(array.dtype, np.number) or not np.isfinite(array).all():
             raise DataError(f"{name}: values must be finite numbers")

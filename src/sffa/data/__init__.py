@@ -7,7 +7,7 @@ from sffa.data.image_folder import from_folder, image_files, read_images
 from sffa.data.load import load
 from sffa.data.reference import Reference
 from sffa.data.registry import names
-from sffa.data.table_files import from_table
+from sffa.data.table_files import from_table, table_features
 
 __all__ = [
     "Dataset",
@@ -23,4 +23,5 @@ __all__ = [
     "load",
     "names",
     "read_images",
+    "table_features",
 ]

@@ -14,6 +14,8 @@ from sffa.files import checksum
 
 Array = NDArray[Any]
 Labels = NDArray[np.int64]
+Columns = tuple[tuple[str, tuple[str, ...] | None], ...]
+"""The columns of a table that features were made of: names, and categories unless numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +62,7 @@ class Dataset:
     ``mean`` and ``std`` are of pixels scaled to [0, 1] for uint8, of the raw values for float: one
     number for all pixels, or one for each feature of a table. ``verified`` says how the files of a
     dataset of the registry were verified when they were read; it is empty for any other.
+    ``columns`` are those of a table file.
 
     >>> from sffa.data import load
     >>> data = load("digits")
@@ -76,6 +79,7 @@ class Dataset:
     mean: float | Array
     std: float | Array
     verified: str = ""
+    columns: Columns = ()
 
     def __repr__(self) -> str:
         return (

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sffa.data.arrays import from_arrays
-from sffa.data.dataset import Array, Dataset
+from sffa.data.dataset import Array, Columns, Dataset
 from sffa.data.limits import check_size
 from sffa.errors import ConfigurationError, DataError, SFFAError, nearest
 from sffa.files import PathLike, reading
@@ -46,47 +47,100 @@ def from_table(path: PathLike, target: str, *, name: str | None = None) -> Datas
     (Dataset('mine', 16 train, 4 test, shape (2,), 2 classes), ('even', 'odd'))
     """
     where = Path(path)
-    columns = _parquet(where) if where.suffix.lower() == ".parquet" else _csv(where)
-    if target not in columns:
-        some = ", ".join(list(columns)[:12])[:200]
-        raise DataError(
-            f"{where}: no column {target!r}{nearest(target, list(columns))} (it has {some})"
-        )
-    labels = columns.pop(target)
+    found = _read(where)
+    labels = _column(found, target, where)
+    _check_present(labels, f"{where}: column {target!r}")
+    columns = tuple(
+        (key, _categories(values, f"{where}: column {key!r}"))
+        for key, values in found.items()
+        if key != target
+    )
     if not columns:
         raise DataError(f"{where}: no column beside {target!r} to learn from")
-    _check_present(labels, f"{where}: column {target!r}")
-    size = sum(8 * len(labels) * _width(values) for values in columns.values())
-    check_size(size, where.stat().st_size, where)
-    features = [_features(values, f"{where}: column {key!r}") for key, values in columns.items()]
-    return from_arrays(np.concatenate(features, axis=1), labels, name=name or where.stem)
+    x = _features(found, columns, where)
+    return replace(from_arrays(x, labels, name=name or where.stem), columns=columns)
 
 
-def _width(values: Array) -> int:
-    return 1 if values.dtype.kind == "f" else min(len(np.unique(values)), CATEGORIES + 1)
+def table_features(path: PathLike, columns: Columns) -> Array:
+    r"""Read a table as the features (N, d) that `from_table` made of the same ``columns``.
+
+    Their order in the file does not matter, and others may stand beside them.
+
+    >>> from pathlib import Path
+    >>> written = Path("new.csv").write_text("colour,size\nred,2\nblue,3\n")
+    >>> table_features("new.csv", (("size", None), ("colour", ("blue", "red")))).tolist()
+    [[2.0, 0.0, 1.0], [3.0, 1.0, 0.0]]
+    """
+    where = Path(path)
+    texts = frozenset(name for name, kinds in columns if kinds is not None)
+    return _features(_read(where, texts), columns, where)
 
 
-def _features(values: Array, what: str) -> Array:
-    """Return a column as features (N, 1), or one for each category."""
+def _read(path: Path, texts: frozenset[str] = frozenset()) -> dict[str, Array]:
+    """Read the columns of a file, some of them as text even where all of it is numbers."""
+    return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path, texts)
+
+
+def _column(found: dict[str, Array], name: str, path: Path) -> Array:
+    if name not in found:
+        some = ", ".join(list(found)[:12])[:200]
+        raise DataError(f"{path}: no column {name!r}{nearest(name, list(found))} (it has {some})")
+    return found[name]
+
+
+def _features(found: dict[str, Array], columns: Columns, path: Path) -> Array:
+    """Return the columns as features: a number each, or one for each category."""
+    rows = len(next(iter(found.values())))
+    width = sum(1 if kinds is None else len(kinds) for _, kinds in columns)
+    check_size(8 * rows * width, path.stat().st_size, path)
+    parts = []
+    for name, kinds in columns:
+        values, what = _column(found, name, path), f"{path}: column {name!r}"
+        _check_present(values, what)
+        parts.append(_numbers(values, what) if kinds is None else _one_hot(values, kinds, what))
+    return np.concatenate(parts, axis=1)
+
+
+def _numbers(values: Array, what: str) -> Array:
+    if values.dtype.kind != "f":
+        raise DataError(f"{what} holds text ({str(values[0])[:40]!r}), expected numbers")
+    most = float(np.abs(values).max(initial=0))
+    if np.isfinite(most) and most > float(np.finfo(np.float32).max):
+        raise DataError(f"{what} holds {most:g}, more than numbers of 32 bits can be")
+    return values.astype(np.float32)[:, None]
+
+
+def _one_hot(values: Array, kinds: tuple[str, ...], what: str) -> Array:
+    if values.dtype.kind == "f":
+        raise DataError(f"{what} holds numbers, expected one of {', '.join(kinds)[:200]}")
+    unknown = ~np.isin(values, kinds)
+    if unknown.any():
+        raise DataError(
+            f"{what} holds {str(values[unknown][0])[:40]!r}, expected one of "
+            f"{', '.join(kinds)[:200]}"
+        )
+    one_hot: Array = (values[:, None] == np.array(kinds)).astype(np.float32)
+    return one_hot
+
+
+def _categories(values: Array, what: str) -> tuple[str, ...] | None:
+    """Return the different texts of a column, None for numbers."""
     _check_present(values, what)
     if values.dtype.kind == "f":
-        most = float(np.abs(values).max(initial=0))
-        if np.isfinite(most) and most > float(np.finfo(np.float32).max):
-            raise DataError(f"{what} holds {most:g}, more than numbers of 32 bits can be")
-        return values.astype(np.float32)[:, None]
+        return None
     first = str(values[0])[:40]
     if _DATE.match(first):
         raise DataError(
             f"{what} holds dates ({first!r}), expected numbers; turn them into some, such as days "
             "since a date, hour and weekday"
         )
-    kinds, place = np.unique(values, return_inverse=True)
+    kinds = np.unique(values).tolist()
     if len(kinds) > CATEGORIES:
         raise DataError(
             f"{what} holds {len(kinds):,} different texts ({first!r}), and at most {CATEGORIES} "
             "count as categories; drop it, or turn it into numbers"
         )
-    return np.eye(len(kinds), dtype=np.float32)[place]
+    return tuple(kinds)
 
 
 def _check_present(values: Array, what: str) -> None:
@@ -98,7 +152,7 @@ def _check_present(values: Array, what: str) -> None:
         )
 
 
-def _csv(path: Path) -> dict[str, Array]:
+def _csv(path: Path, texts: frozenset[str]) -> dict[str, Array]:
     """Read the columns of a CSV file: float64 where all are numbers, else text; missing as ``""``.
 
     The file is gone through twice: to see which columns are numbers, and to read them.
@@ -107,7 +161,7 @@ def _csv(path: Path) -> dict[str, Array]:
         with reading(path) as file:
             names = next(_rows(file, path), [])
             _check_names(names, path)
-            numbers = np.ones(len(names), bool)
+            numbers = np.array([name not in texts for name in names])
             for _, chunk in _chunks(file, path, len(names)):
                 numbers &= [_as_numbers(column) is not None for column in chunk]
             found: list[list[Array]] = [[] for _ in names]
