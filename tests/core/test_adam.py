@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from sffa.core.adam import Adam
-from sffa.errors import ConfigurationError
 from sffa.kernels import team
 
 pytestmark = pytest.mark.skipif(not team.limits_torch(), reason="torch keeps its threads here")
@@ -60,10 +59,3 @@ def test_settings_that_the_loop_does_not_know_are_torchs_own() -> None:
     _train(theirs, torch.optim.Adam(theirs, lr=1e-2, weight_decay=0.1))
     for one, other in zip(mine, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
-
-
-def test_hooks_of_torch_are_refused_as_nobody_would_call_them() -> None:
-    optimizer = Adam(_parameters(), 1e-2)
-    for register in (optimizer.register_step_pre_hook, optimizer.register_step_post_hook):
-        with pytest.raises(ConfigurationError, match="no hooks"):
-            register(print)

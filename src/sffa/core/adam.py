@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sffa.errors import ConfigurationError
 from sffa.kernels import team
 
 if TYPE_CHECKING:
@@ -25,20 +24,6 @@ class Adam(torch.optim.Adam):
     def __init__(self, parameters: list[Tensor], lr: float) -> None:
         super().__init__([{"params": parameters}], lr=lr, fused=True)
         self._calls: dict[int, tuple[Call, list[Any]]] = {}  # by group, with the counts of steps
-
-    @staticmethod
-    def profile_hook_step(func: Any) -> Any:
-        """Return the step as it is: torch's record of it, with its hooks, takes as long."""
-        return func
-
-    def register_step_pre_hook(self, hook: Any) -> Any:
-        """Refuse a hook, which would never be called."""
-        raise ConfigurationError(
-            "Adam of a trainer calls no hooks: those of a strategy see every step; or use "
-            "optimizer=torch.optim.Adam"
-        )
-
-    register_step_post_hook = register_step_pre_hook
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Do as torch's, without importing its compiler, which takes as long as torch itself."""
