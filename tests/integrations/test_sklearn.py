@@ -365,6 +365,13 @@ def test_a_class_never_learned_counts_as_wrong_and_is_told(
         fitted.score(wine[1], np.full(len(wine[1]), "merlot"))
 
 
+def test_a_narrow_layer_has_fewer_winners_unless_told(wine: tuple[Any, ...]) -> None:
+    x, _, y, _ = wine
+    assert sffa.SFFAClassifier(hidden=(20,), epochs=1).fit(x, y).network_.config.k == 5
+    told = sffa.SFFAClassifier(hidden=(20,), epochs=1, network={"k": 7}).fit(x, y)
+    assert told.network_.config.k == 7
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -391,7 +398,7 @@ def test_a_class_never_learned_counts_as_wrong_and_is_told(
         ({"early_stopping": True, "validation_fraction": 1.5}, "validation_fraction"),
         ({"network": {"kk": 3}}, "unknown option 'kk'"),
         ({"lr": -1.0}, "lr must be positive"),
-        ({"hidden": (10,)}, "k = 8 winners do not fit"),
+        ({"hidden": (10,), "network": {"k": 8}}, "k = 8 winners do not fit"),
     ],
 )
 def test_an_option_that_cannot_work_is_named(

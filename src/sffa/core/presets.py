@@ -55,7 +55,7 @@ PRESETS: dict[str, Preset] = {
     # Baselines that keep sums in place of examples and learn without a gradient.
     "ridge": Preset(None, kind=Ridge, config=RidgeConfig),
     "slda": Preset(None, kind=SLDA, config=SLDAConfig),
-    # What SFFAClassifier is made of; chosen on tables of its own (docs/integrations/sklearn.md).
+    # What SFFAClassifier is made of; chosen on tables of its own (benchmarks/choose_tables.py).
     "sffa-classifier": Preset(
         {
             "algorithm": "sffa",
@@ -64,9 +64,9 @@ PRESETS: dict[str, Preset] = {
             "ranking": "odds",
             "activity": "none",
             "init": "block",
-            "spread": 1.5,
+            "spread": 1.0,
             "codes": "onehot",
-            "k": 8,
+            "k": 16,
         }
     ),
 }

@@ -1,14 +1,16 @@
 """Sizes that fit the data, for those who do not want to choose them.
 
-They were chosen on tables of other seeds and sizes than those reported (docs/integrations/sklearn).
+They were chosen on tables of other seeds and sizes than those reported
+(benchmarks/choose_tables.py).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from sffa.core.negatives import Sampled
+from sffa.core.presets import PRESETS
 
 ENOUGH = 5_000
 """Rows from which a share is held out and training may stop early."""
@@ -16,6 +18,7 @@ _STEPS = {"sffa": 400, "ffa": 1000}
 _NEW_STEPS = 40
 _SHOWN = 8
 _MANY = 250  # features
+_WINNERS = PRESETS["sffa-classifier"].options("static")["k"]
 
 
 def hidden_for(features: int, algorithm: str = "sffa") -> tuple[int, int]:
@@ -30,22 +33,32 @@ def hidden_for(features: int, algorithm: str = "sffa") -> tuple[int, int]:
     return width, width
 
 
-def winners_for(features: int) -> dict[str, int]:
-    """Return the winners in layers of `hidden_for` where features are many; else the preset's.
+def network_for(features: int, hidden: tuple[int, ...]) -> dict[str, Any]:
+    """Return what differs from the preset: for many features, and in layers of few neurons.
 
-    >>> winners_for(13), winners_for(784)
-    ({}, {'k': 15})
+    Of many features each tells little: a network that begins near zero finds those that do.
+
+    >>> network_for(13, (200, 200)), network_for(13, (20,))
+    ({}, {'k': 5})
+    >>> network_for(784, (400, 400))
+    {'activation': 'relu', 'spread': 0.2}
     """
-    return {} if features < _MANY else {"k": 15}
+    few = min((w for w in hidden if isinstance(w, int)), default=_WINNERS) // 4
+    return {
+        **({} if features < _MANY else {"activation": "relu", "spread": 0.2}),
+        **({"k": max(few, 1)} if few < _WINNERS else {}),
+    }
 
 
 def lr_for(features: int, algorithm: str = "sffa") -> float:
     """Return Adam's step size at the start of a fit: smaller for many features, which add up.
 
-    >>> lr_for(4), lr_for(2500), lr_for(4, "ffa")
-    (0.02, 0.002, 0.003)
+    >>> lr_for(4), lr_for(100), lr_for(784), lr_for(4, "ffa")
+    (0.02, 0.01, 0.001, 0.003)
     """
-    return min(0.02, 0.1 / math.sqrt(features)) if algorithm == "sffa" else 3e-3
+    if algorithm == "ffa":
+        return 3e-3
+    return min(0.02, 0.1 / math.sqrt(features)) if features < _MANY else 1e-3
 
 
 def portion_lr_for(features: int, algorithm: str = "sffa") -> float:

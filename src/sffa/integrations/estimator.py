@@ -370,7 +370,6 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
         usual = PRESETS[self._preset].options("static")
         if isinstance(hidden, str) and hidden == "auto":
             hidden = defaults.hidden_for(features, self._algorithm)
-            usual |= defaults.winners_for(features) if self._algorithm == "sffa" else {}
         if isinstance(hidden, str | float) or hidden is None:
             raise ConfigurationError(f"hidden is 'auto' or layer widths, got {hidden!r}")
         options: Any = self.network or {}
@@ -379,6 +378,8 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 f"network is a dictionary of options such as {{'k': 10}}, got {options!r}"
             )
         hidden = (hidden,) if isinstance(hidden, int) else hidden
+        if self._algorithm == "sffa":
+            usual |= defaults.network_for(features, hidden)
         given = {**usual, **options}
         if self.gate != "auto":
             given["gate"] = self.gate
