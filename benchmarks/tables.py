@@ -49,6 +49,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 import sffa
 from sffa.files import write_text
@@ -286,6 +287,7 @@ def compare(
     parser.add_argument("--out", type=Path, default=out)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    threadpool_limits(options.threads)  # NumPy's, which MLPClassifier has
     warnings.simplefilter("ignore", ConvergenceWarning)
     warm_up()
     rows = read(options.out)

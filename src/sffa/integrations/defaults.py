@@ -77,13 +77,15 @@ def negatives_for(algorithm: str = "sffa") -> Sampled | Literal["all"]:
 def batch_for(examples: int, classes: int = 2, algorithm: str = "sffa") -> int:
     """Return a power of two: an eighth of the examples or less, within 32 and 256.
 
-    An example counts once for each label it is shown with, so many make it smaller for FFA.
+    An example counts once for each label it is shown with, so many labels make it smaller.
 
-    >>> batch_for(142), batch_for(1437), batch_for(60_000), batch_for(60_000, 50, "ffa")
-    (32, 128, 256, 128)
+    >>> batch_for(142), batch_for(1437), batch_for(60_000), batch_for(60_000, 10)
+    (32, 128, 256, 64)
+    >>> batch_for(60_000, 10, "ffa"), batch_for(60_000, 50, "ffa")
+    (256, 128)
     """
-    shown = classes if algorithm == "ffa" else min(classes, _SHOWN)
-    most = min(max(examples, 1) / 8, 8192 / shown)
+    most = 8192 / classes if algorithm == "ffa" else 512 / min(classes, _SHOWN)
+    most = min(max(examples, 1) / 8, most)
     return int(min(max(2 ** math.floor(math.log2(most)), 32), 256))
 
 
