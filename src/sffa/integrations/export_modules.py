@@ -204,12 +204,14 @@ class Classifier(nn.Module):
     low: Tensor | None
     high: Tensor | None
     columns: Tensor
+    places: Tensor
 
     def __init__(self, classifier: Any, steps: Sequence[nn.Module] = ()) -> None:
         super().__init__()
         self.steps = nn.ModuleList(steps)
         self.scan = plain(classifier.network_)
         self.register_buffer("columns", torch.as_tensor(classifier._columns))
+        self.register_buffer("places", torch.arange(len(self.columns)))
         low, high = None, None
         if classifier.standardise:
             far = np.full((1, classifier.network_.inputs), np.inf)
@@ -228,7 +230,7 @@ class Classifier(nn.Module):
         if self.low is not None and self.high is not None:
             cut = torch.minimum(torch.maximum(given, self.low), self.high)
         scores, _ = self.scan(cut)
-        return _judged(given, scores[:, self.columns], torch.arange(len(self.columns)))
+        return _judged(given, scores[:, self.columns], self.places)
 
 
 class Affine(nn.Module):
