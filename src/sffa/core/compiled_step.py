@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,12 +15,15 @@ import torch
 from torch import Tensor
 
 from sffa.core.config import NetworkConfig
-from sffa.core.goodness import SymmetricGoodness
+from sffa.core.goodness import Energies, SymmetricGoodness
 from sffa.core.layers import Layer, SymmetricLayer, gradient_of
 from sffa.kernels import compiled_loss
 from sffa.kernels.compiled_loss import LossOptions
 from sffa.kernels.layer_pass import Below, LayerPass
 from sffa.kernels.winners import Winners
+
+if TYPE_CHECKING:
+    from sffa.core.network import Network
 
 _TERMS = {
     "none": compiled_loss.NO_TERM,
@@ -131,6 +134,50 @@ def step_for(
         del known[next(iter(known))]
     known[key] = step
     return step
+
+
+def respond(
+    network: Network, number: int, x: Tensor, candidates: Tensor, below: Winners | None
+) -> tuple[Energies, Winners]:
+    """See `Network.respond`: energies and latents of one layer."""
+    layer = network.stack[number]
+    seen = None if below is None else Below(below, network.stack[number - 1].gate)
+    step = step_for(network, [layer], len(network.codes), candidates, seen)
+    step.forward([layer], x, network.codes, candidates)
+    return step.passes[0].energy.unbind(dim=-1), step.passes[0].latent
+
+
+def energies(network: Network, x: Tensor, candidates: Tensor) -> list[Energies]:
+    """Return every layer's energies."""
+    step = step_for(network, network.stack, len(network.codes), candidates)
+    step.forward(network.stack, x, network.codes, candidates)
+    return [made.energy.unbind(dim=-1) for made in step.passes]
+
+
+def set_gradients(
+    network: Network,
+    x: Tensor,
+    column: Tensor,
+    candidates: Tensor,
+    layer: int | None,
+    weight: Tensor | None,
+    known: Winners | None,
+) -> Tensor:
+    """Set the gradients of the layers, or of one, and return the sum of their losses."""
+    layers = network.stack if layer is None else network.stack[: layer + 1]
+    below = None
+    if known is not None and layer:
+        layers = layers[-1:]
+        below = Below(known.under(candidates), network.stack[layer - 1].gate)
+    step = step_for(network, layers, len(network.codes), candidates, below)
+    step.forward(layers, x, network.codes, candidates)
+    aims = step.aims(column, weight)
+    if aims is None:
+        network.targets(column, candidates)  # says which label is not among its candidates
+    trained = range(len(layers)) if layer is None else [len(layers) - 1]
+    given = x, network.codes, aims
+    losses = (step.backward(network.config, layers[i], i, *given) for i in trained)
+    return torch.tensor(sum(losses))
 
 
 def _options(config: NetworkConfig, goodness: SymmetricGoodness) -> LossOptions:

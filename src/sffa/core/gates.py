@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from sffa.core.config import NetworkConfig
 from sffa.core.seeds import generator
 from sffa.errors import ConfigurationError
 from sffa.kernels import Gate
@@ -24,6 +25,16 @@ def share_of(group: int, gate: float | str, planned: int | None, least: int) -> 
             f"{least} winners; use wider layers, a smaller k or a larger gate"
         )
     return share
+
+
+def shares(config: NetworkConfig) -> list[int]:
+    """Return how many neurons of a polarity each label owns in each layer, when gated."""
+    assert config.gate is not None
+    least = config.k if config.algorithm == "sffa" else 1
+    return [
+        share_of(width // config.polarities, config.gate, config.planned_classes, least)
+        for width in config.hidden
+    ]
 
 
 def random_gate(

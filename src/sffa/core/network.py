@@ -13,19 +13,18 @@ import torch
 from torch import Tensor, nn
 
 from sffa import kernels
+from sffa.core import gates, network_growth
 from sffa.core.batch import Array, Task, tensor_of
 from sffa.core.budget import check_memory
-from sffa.core.codes import onehot_code, own_code, symba_code
+from sffa.core.codes import onehot_code
 from sffa.core.config import PARTS, NetworkConfig, current_names
-from sffa.core.gates import disjoint_gate, random_gate, share_of
 from sffa.core.goodness import KNOWN_SLOPES, Energies
-from sffa.core.growth import Growth, grow
-from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer, bounds, uniform
+from sffa.core.growth import Growth
+from sffa.core.layers import Layer, Response, SymmetricLayer, ThresholdLayer
 from sffa.core.learner import Learner, listed
 from sffa.core.objective import Aims, LayerLoss, layer_loss, layer_slopes, product_loss
 from sffa.core.offload import Offload
 from sffa.core.parts import own_parts, try_out
-from sffa.core.seeds import generator
 from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import ConfigurationError, DataError, ModelFileError
 from sffa.extension import check_at_hand, kept_name
@@ -118,12 +117,7 @@ class Network(Learner, kind="network"):
     @staticmethod
     def shares(config: NetworkConfig) -> list[int]:
         """Return how many neurons of a polarity each label owns in each layer, when gated."""
-        assert config.gate is not None
-        least = config.k if config.algorithm == "sffa" else 1
-        return [
-            share_of(width // config.polarities, config.gate, config.planned_classes, least)
-            for width in config.hidden
-        ]
+        return gates.shares(config)
 
     def deepen(self, width: int) -> list[Growth]:
         """Add a layer on top that trains alone; what the layers below compute stays the same."""
@@ -134,8 +128,9 @@ class Network(Learner, kind="network"):
         self.config = config
         layer = self._append(width).to(self.device)
         if config.gate == "disjoint":
-            self._widen()  # the new layer, if more classes were met than planned for
-        self._set_gates()
+            # The new layer, if more classes were met than planned for.
+            network_growth.widen(config, self.stack, len(self.classes))
+        network_growth.set_gates(config, self.stack, self.classes, self.device)
         number = len(self.layers) - 1
         if self.offloaded is not None:
             self.offloaded.put_away(number)
@@ -166,16 +161,11 @@ class Network(Learner, kind="network"):
         What is returned may be overwritten by the next call.
         """
         x, layer = self.prepare(x), self.stack[number]
-        previous = None if below is None else self.stack[number - 1]
         if self._in_loops():
-            from sffa.core.compiled_step import step_for
-            from sffa.kernels.layer_pass import Below
+            from sffa.core import compiled_step
 
-            seen = None if below is None or previous is None else Below(below, previous.gate)
-            step = step_for(self, [layer], len(self.codes), candidates, seen)
-            step.forward([layer], x, self.codes, candidates)
-            return step.passes[0].energy.unbind(dim=-1), step.passes[0].latent
-        known = None if below is None or previous is None else (previous, below)
+            return compiled_step.respond(self, number, x, candidates, below)
+        known = None if below is None else (self.stack[number - 1], below)
         response = layer.respond(x, self.codes, known, candidates.int(), self._backend())
         assert isinstance(response.latent, Winners)
         return response.energies, response.latent
@@ -267,7 +257,9 @@ class Network(Learner, kind="network"):
                 self.zero_grad(set_to_none=True)
             asked = x, column, candidates, layer, weight, known
             if self._in_loops():
-                return self._set_gradients_in_loops(*asked)
+                from sffa.core import compiled_step
+
+                return compiled_step.set_gradients(self, *asked)
             return self._set_gradients(*asked)
 
     def _set_gradients(
@@ -291,34 +283,6 @@ class Network(Learner, kind="network"):
             current.set_gradients(x, self.codes, *parts)
             total += loss.total
         return total
-
-    def _set_gradients_in_loops(
-        self,
-        x: Tensor,
-        column: Tensor,
-        candidates: Tensor,
-        layer: int | None,
-        weight: Tensor | None,
-        known: Winners | None,
-    ) -> Tensor:
-        """Do as `_set_gradients`, for SFFA on a CPU."""
-        from sffa.core.compiled_step import step_for
-
-        layers = self.stack if layer is None else self.stack[: layer + 1]
-        below = None
-        if known is not None and layer:
-            from sffa.kernels.layer_pass import Below
-
-            layers = layers[-1:]
-            below = Below(known.under(candidates), self.stack[layer - 1].gate)
-        step = step_for(self, layers, len(self.codes), candidates, below)
-        step.forward(layers, x, self.codes, candidates)
-        aims = step.aims(column, weight)
-        if aims is None:
-            self.targets(column, candidates)  # says which label is not among its candidates
-        trained = range(len(layers)) if layer is None else [len(layers) - 1]
-        given = x, self.codes, aims
-        return torch.tensor(sum(step.backward(self.config, layers[i], i, *given) for i in trained))
 
     def _in_loops(self) -> bool:
         """Whether the layers are of SFFA and run in compiled loops."""
@@ -411,12 +375,9 @@ class Network(Learner, kind="network"):
         own = type(self).scan is not Network.scan
         if torch.is_grad_enabled() or own or not self._in_loops():
             return (response.energies for response in self.scan(x, candidates))
-        from sffa.core.compiled_step import step_for
+        from sffa.core import compiled_step
 
-        x = self.prepare(x)
-        step = step_for(self, self.stack, len(self.codes), candidates)
-        step.forward(self.stack, x, self.codes, candidates)
-        return [made.energy.unbind(dim=-1) for made in step.passes]
+        return compiled_step.energies(self, self.prepare(x), candidates)
 
     @torch.no_grad()
     def weight_inputs(self, x: Tensor | Array, task: Task = None) -> Iterator[WeightInputs]:
@@ -484,96 +445,21 @@ class Network(Learner, kind="network"):
         growths: list[Growth] = []
         if not classes:
             return growths
-        config = self.config
-        if self.offloaded is not None and self._grows(len(self.classes)):
+        config, count = self.config, len(self.classes)
+        if self.offloaded is not None and network_growth.grows(config, count):
             raise ConfigurationError(
                 "layers in files cannot grow: name all classes before they are offloaded"
             )
         if config.codes == "onehot":
-            growths += self._grow_codes()
+            old = self.codes.shape[1]
+            codes = torch.stack([onehot_code(i, count) for i in range(count)])
+            self.codes = codes.to(self.device)
+            growths += network_growth.grow_onehot(config, self.stack, old, count)
         else:
-            codes = self.codes
-            for label in classes:
-                codes = torch.cat([codes, self._code(label, codes)[None].to(self.device)])
-            self.codes = codes
+            self.codes = network_growth.add_codes(config, self._own, classes, self.codes)
         if config.gate == "disjoint":
-            growths += self._widen()
-        self._set_gates()
-        return growths
-
-    def _grows(self, classes: int) -> bool:
-        """Whether weights grow with that many classes."""
-        planned = self.config.planned_classes or 0
-        disjoint = self.config.gate == "disjoint" and classes > planned
-        return self.config.codes == "onehot" or disjoint
-
-    def _code(self, label: int, taken: Tensor) -> Tensor:
-        """Return the code of a class, of the network's own kind or the user's."""
-        config = self.config
-        if "codes" in self._own:
-            return own_code(self._own["codes"], label, taken, config.code_size, config.seed)
-        return symba_code(label, taken, config.code_size, config.code_density, config.seed)
-
-    def _set_gates(self) -> None:
-        config = self.config
-        if config.gate is None or not self.classes:
-            return
-        for number, (layer, share) in enumerate(
-            zip(self.stack, self.shares(self.config), strict=True)
-        ):
-            shape = share, layer.width, config.polarities
-            if config.gate == "disjoint":
-                gate = disjoint_gate(len(self.classes), *shape)
-            else:
-                gate = random_gate(self.classes, *shape, config.seed, number)
-            layer.gate = kernels.Gate(gate.own.to(self.device))
-
-    def _grow_codes(self) -> list[Growth]:
-        """Extend one-hot codes to every class, and every layer by a row for each new one."""
-        count, old = len(self.classes), self.codes.shape[1]
-        self.codes = torch.stack([onehot_code(i, count) for i in range(count)]).to(self.device)
-        growths = []
-        for number, layer in enumerate(self.stack):
-            rng = generator(self.config.seed, "code rows", number, old)
-            bound = bounds(self.config, 0, count)["code"]
-            fresh = uniform(rng, bound, count, layer.width)
-            places = torch.arange(old), torch.arange(layer.width)
-            growth = grow(layer.code, fresh, places, f"layers.{number}.code")
-            layer.code = growth.new
-            growths.append(growth)
-        return growths
-
-    def _widen(self) -> list[Growth]:
-        """Add a share to every polarity for each class beyond those a disjoint gate planned for."""
-        growths: list[Growth] = []
-        below: Tensor | None = None
-        below_width = 0
-        for number, (layer, share) in enumerate(
-            zip(self.stack, self.shares(self.config), strict=True)
-        ):
-            group = layer.width // self.config.polarities
-            wanted = max(group, len(self.classes) * share)
-            starts = torch.arange(self.config.polarities)[:, None] * wanted
-            columns = (starts + torch.arange(group)).flatten()
-            if wanted == group and below is None:
-                continue
-            width = wanted * self.config.polarities
-            rng = generator(self.config.seed, "widen", number, width)
-            for name, parameter in list(layer.named_parameters()):
-                places = [torch.arange(size) for size in parameter.shape[:-1]] + [columns]
-                shape = [*parameter.shape[:-1], width]
-                if name == "latent" and below is not None:
-                    places[0], shape[0] = below, below_width
-                bound = float(parameter.detach().abs().max())
-                if self.config.init == "block":
-                    previous = 0 if layer.latent is None else layer.latent.shape[0]
-                    bound = bounds(self.config, previous, layer.code.shape[0])[name]
-                fresh = uniform(rng, bound, *shape)
-                growth = grow(parameter, fresh, tuple(places), f"layers.{number}.{name}")
-                setattr(layer, name, growth.new)
-                growths.append(growth)
-            layer.width = width
-            below, below_width = columns, width
+            growths += network_growth.widen(config, self.stack, count)
+        network_growth.set_gates(config, self.stack, self.classes, self.device)
         return growths
 
     def header(self, notes: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -592,23 +478,17 @@ class Network(Learner, kind="network"):
         checked = NetworkConfig(**config)
         for name in PARTS:
             check_at_hand(name, getattr(checked, name))
-        codes = tensors["codes"]
-        if len(codes) != len(classes) or codes.dtype != torch.float32:
-            raise ModelFileError(f"{len(classes)} classes, but {len(codes)} codes ({codes.dtype})")
-        if checked.codes != "onehot" and codes.shape[1:] != (checked.code_size,):
-            raise ModelFileError(f"codes of shape {tuple(codes.shape)}")
-        for number, width in enumerate(checked.hidden):
-            found = tuple(tensors[f"layers.{number}.image"].shape)
-            if found[0] != checked.inputs or found[1] < width:
-                raise ModelFileError(f"layer {number} has an image block of shape {found}")
+        network_growth.check_tensors(checked, classes, tensors)
         network = cls(**config)
         network.classes = list(classes)
         if checked.codes == "onehot" and classes:
-            network._grow_codes()
-        network.codes = codes.clone()
+            network_growth.grow_onehot(
+                network.config, network.stack, network.codes.shape[1], len(classes)
+            )
+        network.codes = tensors["codes"].clone()
         if checked.gate == "disjoint":
-            network._widen()
-        network._set_gates()
+            network_growth.widen(network.config, network.stack, len(classes))
+        network_growth.set_gates(network.config, network.stack, network.classes, network.device)
         return network
 
     def extra_repr(self) -> str:
