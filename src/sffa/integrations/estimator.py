@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import numbers
 import time
 import warnings
 from functools import partial
@@ -15,16 +14,12 @@ import torch
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sffa.continual import METHODS, Strategy, make_strategy, options_of
 from sffa.core import Callback, Epoch, Network, Progress, Trainer
-from sffa.core.presets import PRESETS
 from sffa.core.trainer import DivergedError
-from sffa.errors import ConfigurationError, DataError, nearest
-from sffa.extension import is_reference
-from sffa.integrations import defaults, validation
+from sffa.errors import DataError
+from sffa.integrations import defaults, parameters, validation
 from sffa.integrations.incremental import Incremental, Plan
 from sffa.integrations.sparse_tables import blocks, check_room
 from sffa.integrations.validation import Labels, Table
@@ -35,13 +30,6 @@ _HEAVIEST = 1e4  # a weight beyond this, where inputs are standardised, is that 
 _NEAR = 0.1  # Adam's steps that come to less than this, step sizes added up, throw no weight far
 _ENOUGH_EPOCHS = 10  # after which a loss should have fallen
 _ROWS = 8  # a multiple of this many are scored at once
-_WATCHED = 1000  # rows that verbose takes the accuracy of
-# How strategies are made where calls are many and small, unless told otherwise.
-_PORTIONS: dict[str, dict[str, Any]] = {
-    "gaussian": {"gaussian.dtype": "float32"},
-    "a-gem": {"a-gem.patterns": 20, "a-gem.sample": 20},
-    "gem": {"gem.sample": 5},
-}
 # What pickles of earlier versions do not have.
 _LATER = {"class_weight": None, "_moments": None}
 
@@ -119,7 +107,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 f"{present.tolist()[0]!r}; to learn one class after the other use partial_fit"
             )
         examples, features = table.shape
-        plan = self._plan(examples, features, len(present))
+        plan = parameters.fit_plan(self, examples, features, len(present))
         return self._learn(table, labels, weight, present, plan, anew)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -140,7 +128,7 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             raise DataError(f"y holds {strange[:5]}, which are not in classes={named.tolist()}")
         new = anew or len(self._unknown(present)) > 0
         examples, features = table.shape
-        plan = self._portion_plan(examples, features, new)
+        plan = parameters.portion_plan(self, examples, features, new)
         return self._learn(table, labels, weight, named, plan, anew)
 
     def decision_function(self, X: Any) -> Table:
@@ -275,56 +263,15 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
             most = np.unique(labels, return_counts=True)[1].max()
             check_room(table, int(most), "continual='gaussian'")
 
-    def _plan(self, examples: int, features: int, classes: int) -> Plan:
-        """Return how `fit` learns so many examples."""
-        usual = defaults.batch_for(examples, classes, self._algorithm)
-        batch_size = _number("batch_size", self.batch_size, usual)
-        passes = defaults.epochs_for(examples, batch_size, self._algorithm)
-        epochs = _number("epochs", self.epochs, passes)
-        held_out = self._held_out(examples)
-        return Plan(
-            epochs,
-            batch_size,
-            _number("lr", self.lr, defaults.lr_for(features, self._algorithm), whole=False),
-            "cosine" if self._algorithm == "sffa" else "constant",
-            held_out,
-            _number("patience", self.patience, self.patience),
-            _WATCHED if self.verbose else 0,
-        )
-
-    def _portion_plan(self, examples: int, features: int, new: bool) -> Plan:
-        """Return how `partial_fit` learns so many examples, some of them of a ``new`` class."""
-        batch_size = _number("batch_size", self.batch_size, defaults.portion_batch_for(examples))
-        passes = defaults.portion_epochs_for(examples, batch_size, new)
-        return Plan(
-            _number("epochs", self.epochs, passes),
-            batch_size,
-            _number("lr", self.lr, defaults.portion_lr_for(features, self._algorithm), whole=False),
-            held_out=self._held_out(examples) if self.early_stopping is True else 0.0,
-            patience=_number("patience", self.patience, self.patience),
-            watched=_WATCHED if self.verbose else 0,
-        )
-
-    def _held_out(self, examples: int) -> float:
-        """Return the share of the examples that is held out, 0 where training never stops early."""
-        share: Any = self.validation_fraction
-        if not validation.is_number(share) or not 0 < share < 1:
-            raise ConfigurationError(f"validation_fraction must lie in (0, 1), got {share!r}")
-        stops = self.early_stopping
-        if isinstance(stops, str):
-            if stops != "auto":
-                raise ConfigurationError(f"early_stopping is True, False or 'auto', got '{stops}'")
-            stops = examples >= defaults.ENOUGH
-        return float(share) if stops else 0.0
-
     def _begin(self, features: int, plan: Plan) -> None:
         """Make a network for tables of so many features, and what trains and protects it."""
-        seed = _seed(self.random_state)
-        network = self._make_network(features, seed)
+        seed = parameters.seed_of(self.random_state)
+        network = parameters.make_network(self, features, seed)
         given = self.negatives
         negatives = defaults.negatives_for(self._algorithm) if given == "auto" else given
         trainer = Trainer(network, lr=plan.lr, negatives=negatives, seed=seed)
-        self._incremental = Incremental(trainer, self._make_strategy(seed, plan.batch_size))
+        strategy = parameters.make_strategy(self, seed, plan.batch_size)
+        self._incremental = Incremental(trainer, strategy)
         self._moments = RunningMoments() if self.standardise else None
         self.network_ = network
         self.strategy_ = self._incremental.strategy
@@ -364,50 +311,6 @@ class ForwardForwardClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    def _make_network(self, features: int, seed: int) -> Network:
-        hidden: Any = self.hidden
-        usual = PRESETS[self._preset].options("static")
-        if isinstance(hidden, str) and hidden == "auto":
-            hidden = defaults.hidden_for(features, self._algorithm)
-        if isinstance(hidden, str | float) or hidden is None:
-            raise ConfigurationError(f"hidden is 'auto' or layer widths, got {hidden!r}")
-        options: Any = self.network or {}
-        if not isinstance(options, dict):
-            raise ConfigurationError(
-                f"network is a dictionary of options such as {{'k': 10}}, got {options!r}"
-            )
-        hidden = (hidden,) if isinstance(hidden, int) else hidden
-        if self._algorithm == "sffa":
-            usual |= defaults.network_for(features, hidden)
-        given = {**usual, **options}
-        if self.gate != "auto":
-            given["gate"] = self.gate
-        elif "gate" not in options and "gate" in given:
-            fits = min(hidden, default=0) // 2 * given["gate"] >= given.get("k", 15)
-            given["gate"] = given["gate"] if fits else None  # a share must hold the winners
-        return Network(features, hidden, seed=seed, **given)
-
-    def _make_strategy(self, seed: int, batch_size: int) -> Strategy:
-        """Make what protects old classes; a buffer is shared by the classes, not by the calls."""
-        method: Any = "naive" if self.continual is None else self.continual
-        if not isinstance(method, str):
-            raise ConfigurationError(f"continual is None or a name as 'gaussian', got {method!r}")
-        known = [name for name in METHODS if name != "joint"]
-        options = dict(self.continual_options or {})
-        for part in method.split("+"):
-            if part not in known and not is_reference(part):
-                raise ConfigurationError(
-                    f"unknown continual='{method}'{nearest(part, known)} "
-                    f"(known: None, {', '.join(known)}; join them with +)"
-                )
-            known_options = options_of(part)
-            if "capacity" in known_options:
-                options.setdefault(f"{part}.capacity", self.buffer_size)
-            if known_options.get("policy") == "experience":  # calls are many, classes are few
-                options.setdefault(f"{part}.policy", "class")
-            options = {**_PORTIONS.get(part, {}), **options}
-        return make_strategy(method.split("+"), options, seed=seed, batch_size=batch_size)
 
     def _meet(self, named: Labels) -> None:
         """Let the network know the classes, which it counts in the order they come."""
@@ -460,30 +363,3 @@ class _Print(Callback):
             f"epoch {done} of {self.epochs}: loss {epoch.loss:.4f}{taken}, {seconds:.1f} s, "
             f"at most {seconds / done * (self.epochs - done):.1f} s remain"
         )
-
-
-def _number(name: str, given: Any, automatic: Any, *, whole: bool = True) -> Any:
-    """Read a positive number, a whole one unless said otherwise, or ``"auto"``."""
-    wanted = "a whole number of at least 1" if whole else "a positive number"
-    if isinstance(given, str) and given == "auto":
-        return automatic
-    kind: Any = numbers.Integral if whole else numbers.Real
-    if not isinstance(given, kind):
-        raise ConfigurationError(f"{name} is 'auto' or {wanted}, got {given!r}")
-    if given < 1 and whole:
-        raise ConfigurationError(f"{name} must be at least 1, got {given}")
-    if not given > 0:
-        raise ConfigurationError(f"{name} must be positive, got {given}")
-    return int(given) if whole else float(given)
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """Return a seed; without a state a fresh one, and never from numpy's global generator."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31))
-    except ValueError as error:
-        raise ConfigurationError(f"random_state: {error}") from None
