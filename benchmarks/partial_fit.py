@@ -10,7 +10,9 @@ digits   The ten classes of digits one after the other, one call each, in five o
 calls    A stream of single rows, drawn at random from digits, after a first call with one row. For
          the first hundred calls, the tenth hundred and the last: the median of the milliseconds
          (processor time) a call takes, the megabytes that the classifier keeps (a pickle of it; a
-         buffer of examples fills in the first hundreds of calls), and those of the process.
+         buffer of examples fills in the first hundreds of calls), and those of the process. Beside
+         them scikit-learn's MLPClassifier with layers of the same width, which is told all classes
+         and forgets.
 
 Rows that the file holds already are kept; --again measures them anew.
 """
@@ -31,14 +33,18 @@ import numpy as np
 import torch
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
 
 import sffa
 from sffa.continual import METHODS
 from sffa.files import write_text
+from sffa.integrations import defaults
 from sffa.kernels import warm_up
 
 Row = dict[str, Any]
-SINGLE = [name for name in METHODS if name != "joint"]
+BASELINE = "MLPClassifier"
+SINGLE = [*(name for name in METHODS if name != "joint"), BASELINE]
 REMEMBERED = ("gaussian", "replay", "gem")
 
 
@@ -61,11 +67,15 @@ def called(continual: str, calls: int) -> Iterator[Row]:
     """Learn single rows; what the first and the last hundred take, and what is kept then."""
     x, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).integers(len(x), size=calls)
-    classifier = sffa.SFFAClassifier(continual=continual, random_state=0)
+    classifier: Any = sffa.SFFAClassifier(continual=continual, random_state=0)
+    classes = None
+    if continual == BASELINE:
+        width = defaults.hidden_for(x.shape[1])
+        classifier, classes = MLPClassifier(width, random_state=0), np.unique(y)
     times = []
     for number, row in enumerate(rows, 1):
         started = time.process_time()
-        classifier.partial_fit(x[row : row + 1], y[row : row + 1])
+        classifier.partial_fit(x[row : row + 1], y[row : row + 1], classes=classes)
         times.append(1000 * (time.process_time() - started))
         if number not in (100, 1000, calls):
             continue
@@ -118,10 +128,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/partial_fit.csv"))
     options = parser.parse_args()
     torch.set_num_threads(1)
+    threadpool_limits(1)  # NumPy's, which the baseline has
     warm_up()
     names = SINGLE if options.continual is None else options.continual.split(",")
-    rows = [] if options.again else read(options.out)
-    there = {(row["measure"], row["continual"], row["what"]) for row in rows}
+    rows = read(options.out)
+    there = {(row["measure"], row["continual"], row["what"]) for row in rows if not options.again}
     for continual in names:
         for order in range(options.orders if continual in REMEMBERED else 0):
             if ("digits", continual, f"order {order}") not in there:

@@ -52,7 +52,8 @@ def portion_plan(
     classifier: ForwardForwardClassifier, examples: int, features: int, new: bool
 ) -> Plan:
     """Return how `partial_fit` learns so many examples, some of them of a ``new`` class."""
-    batch_size = _number("batch_size", classifier.batch_size, defaults.portion_batch_for(examples))
+    few = defaults.portion_batch_for(examples, str(classifier.continual))
+    batch_size = _number("batch_size", classifier.batch_size, few)
     passes = defaults.portion_epochs_for(examples, batch_size, new)
     usual = defaults.portion_lr_for(features, classifier._algorithm)
     return Plan(
