@@ -1,6 +1,6 @@
 """Choose the defaults of SFFAClassifier, on tables of their own.
 
-    SFFA_DATA_DIR=… python benchmarks/choose_tables.py [--models default,k16] [--tables xor,moons]
+    SFFA_DATA_DIR=… python benchmarks/choose_tables.py [--models "default,8 winners"] [--tables xor]
                                 [--splits 2] [--threads 1] [--out results/tables_choice.csv]
 
 The tables have other seeds, sizes and parameters than those of tables.py, which are for the report,
