@@ -370,6 +370,8 @@ def test_a_narrow_layer_has_fewer_winners_unless_told(wine: tuple[Any, ...]) -> 
     assert sffa.SFFAClassifier(hidden=(20,), epochs=1).fit(x, y).network_.config.k == 5
     told = sffa.SFFAClassifier(hidden=(20,), epochs=1, network={"k": 7}).fit(x, y)
     assert told.network_.config.k == 7
+    wide = sffa.SFFAClassifier(hidden=(np.int64(200),), epochs=1).fit(x, y)
+    assert wide.network_.config.k == sffa.SFFAClassifier(epochs=1).fit(x, y).network_.config.k
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ They were chosen on tables of other seeds and sizes than those reported
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any, Literal
 
 from sffa.core.negatives import Sampled
@@ -33,7 +34,7 @@ def hidden_for(features: int, algorithm: str = "sffa") -> tuple[int, int]:
     return width, width
 
 
-def network_for(features: int, hidden: tuple[int, ...]) -> dict[str, Any]:
+def network_for(features: int, hidden: tuple[Any, ...]) -> dict[str, Any]:
     """Return what differs from the preset: for many features, and in layers of few neurons.
 
     Of many features each tells little: a network that begins near zero finds those that do.
@@ -43,7 +44,8 @@ def network_for(features: int, hidden: tuple[int, ...]) -> dict[str, Any]:
     >>> network_for(784, (400, 400))
     {'activation': 'relu', 'spread': 0.2}
     """
-    few = min((w for w in hidden if isinstance(w, int)), default=_WINNERS) // 4
+    widths = [width for width in hidden if isinstance(width, Integral)]  # others are refused later
+    few = int(min(widths, default=4 * _WINNERS)) // 4
     return {
         **({} if features < _MANY else {"activation": "relu", "spread": 0.2}),
         **({"k": max(few, 1)} if few < _WINNERS else {}),
