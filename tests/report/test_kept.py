@@ -10,7 +10,7 @@ import pytest
 from sffa.record import Record
 from sffa.report import figures, write_markdown
 from sffa.report.cells import cells
-from sffa.report.kept import kept
+from sffa.report.kept import kept, others_of_the_paper
 from sffa.study import parse
 
 
@@ -49,6 +49,26 @@ def test_cells_come_with_what_they_keep_the_best_first() -> None:
     found = kept(cells(RECORDS))
     assert [each.cell.algorithm for each in found] == ["sffa-contrast", "ridge", "sffa"]
     assert [each.megabytes for each in found] == pytest.approx([1.5, 7.5, 0.4])
+
+
+def test_joint_training_is_a_bound_and_not_what_others_are_compared_with(tmp_path: Path) -> None:
+    joint = [made("joint", "bp", s, 98.0 + s, strategy_mb=37.4) for s in (0, 1)]
+    text = write_markdown(tmp_path / "R.md", [*RECORDS, *joint]).read_text().replace("\\", "")
+    bound, best = (
+        "| Joint | Back-propagation | 2 | 98.50",
+        "| Gaussian | SFFA, contrast | 2 | 96.50",
+    )
+    assert f"{bound} ± 0.50 | 1.00 ± 0.00 | 37.40 | 10 | **+2.00 [" in text
+    assert f"{best} ± 0.50 | 1.00 ± 0.00 | 1.50 | 10 | – |" in text
+
+
+def test_the_papers_other_methods_stand_beside_in_the_figure() -> None:
+    groups = cells([*RECORDS, *(made("ewc", "ffa", s, 20.0, strategy_mb=51.0) for s in (0, 1))])
+    beside = others_of_the_paper(groups)
+    assert [(each.cell.method, each.megabytes) for each in beside] == [("ewc", 51.0)]
+    drawing = figures.kept_figure([*kept(groups), *beside])
+    assert drawing is not None
+    assert "split-mnist,ewc,ffa,,20,0,51,2" in drawing.csv
 
 
 def test_other_configurations_are_left_out() -> None:

@@ -13,7 +13,13 @@ from sffa.report.cells import Cell, cells
 from sffa.report.choice import held_accuracy
 from sffa.report.claims import Answer, claims
 from sffa.report.drawing import Drawing
-from sffa.report.kept import kept, kept_section, other_scenarios, scenarios_section
+from sffa.report.kept import (
+    kept,
+    kept_section,
+    other_scenarios,
+    others_of_the_paper,
+    scenarios_section,
+)
 from sffa.report.sections import Section, TextTable
 from sffa.report.tables import NONE, corrected, summary_text, written
 from sffa.report.variants import written as settings_written
@@ -51,7 +57,8 @@ def results(records: Iterable[Record], findings: Section | None = None) -> list[
     shown, other = _sorted_out(groups)
     other = [cell for cell in other if id(cell) not in remembered]
     drawings = _drawings([replace(cell, variant="") for cell in shown])
-    drawings += [drawing for drawing in [draw.kept_figure(past)] if drawing is not None]
+    beside = others_of_the_paper(groups) if past else []
+    drawings += [drawing for drawing in [draw.kept_figure([*past, *beside])] if drawing is not None]
     found = [
         _static(shown),
         _agreement(shown),

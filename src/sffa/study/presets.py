@@ -93,6 +93,11 @@ REMEMBER = Study(
             axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
         ),
         Grid(base={"method": "naive"}, axes={**_SPLIT, "algorithm": ["ridge", "slda"]}),
+        # The upper bound: every example seen so far, in each experience.
+        Grid(
+            base={"method": "joint"},
+            axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
+        ),
         Grid(
             base={"method": "replay", "options": SAME_BYTES},
             axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},

@@ -9,7 +9,7 @@ import numpy as np
 
 from sffa.report.cells import Cell
 from sffa.report.drawing import Drawing, finish
-from sffa.report.kept import CLOSED, Kept, method_of, settings_of
+from sffa.report.kept import BOUND, CLOSED, Kept, method_of, settings_of
 from sffa.report.style import short_name, styled
 from sffa.vocabulary import (
     ALGORITHMS,
@@ -21,10 +21,11 @@ from sffa.vocabulary import (
     sort_keys,
 )
 
-_LEAST = 0.1  # MB: what keeps nothing is drawn here
+_LEAST = 0.03  # MB: what keeps nothing is drawn here
 _WHOLE = 100.5
 _TICKS = (20, 50, 70, 80, 85, 90, 95, 97)
 _ASIDE = {"sffa-contrast": 0.92, "bp": 1.09}
+_DASHED = "--"
 _OTHER = "1"  # the mark of a network with other settings than its preset
 
 
@@ -48,8 +49,9 @@ def kept_figure(found: Sequence[Kept]) -> Drawing | None:
             "kept",
             "Class IL: accuracy against what is kept",
             "Accuracy over all classes after the last experience, against the megabytes of "
-            "examples or statistics that are kept; bars are standard errors over seeds. Algorithms "
-            "of one method stand a little apart.",
+            "examples, statistics or weights that are kept; bars are standard errors over seeds. "
+            "Algorithms of one method stand a little apart. A dashed line is what joint training "
+            "reaches, which keeps every example.",
             figure,
             [
                 {
@@ -77,11 +79,15 @@ def _panel(axes: Any, found: Sequence[Kept]) -> None:
     axes.set_yticks(_TICKS, minor=False)
     axes.set_yticks([], minor=True)
     for each in found:
+        colour = algorithm_term(each.cell.algorithm).colour
+        if each.cell.method == BOUND:
+            axes.axhline(each.accuracy.mean, color=colour, linestyle=_DASHED, linewidth=0.9)
+            continue
         axes.errorbar(
             max(each.megabytes, _LEAST) * _aside(each.cell),
             each.accuracy.mean,
             yerr=each.accuracy.sem or 0.0,
-            color=algorithm_term(each.cell.algorithm).colour,
+            color=colour,
             marker=_mark(each.cell),
             linestyle="none",
         )
@@ -122,7 +128,8 @@ def _legend(figure: Any, found: Sequence[Kept]) -> None:
         term = algorithm_term(algorithm)
         signs.append((term.name, term.colour, term.mark if algorithm in CLOSED else "s"))
     plain = [cell for cell in cells if cell.algorithm not in CLOSED and not _other_network(cell)]
-    for method in sort_keys((cell.method for cell in plain), METHODS):
+    methods = {cell.method for cell in plain} - {BOUND}
+    for method in sort_keys(methods, METHODS):
         signs.append((name_of(method), INK, method_term(method).mark or "o"))
     others = dict.fromkeys(method_of(cell) for cell in cells if _other_network(cell))
     signs += [(name, INK, _OTHER) for name in others]
@@ -130,4 +137,7 @@ def _legend(figure: Any, found: Sequence[Kept]) -> None:
         Line2D([], [], color=colour, marker=mark, linestyle="none", label=short_name(name, 40))
         for name, colour, mark in signs
     ]
+    if any(cell.method == BOUND for cell in cells):
+        bound = f"{name_of(BOUND)} (every example)"
+        handles.append(Line2D([], [], color=INK, linestyle=_DASHED, linewidth=0.9, label=bound))
     figure.legend(handles=handles, loc="outside right center", fontsize=7)
