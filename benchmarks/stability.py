@@ -1,0 +1,126 @@
+"""Does the activity term make the loss smoother (appendix D of the paper)? Seeds and widths.
+
+A ReLU network is trained twice from the same weights, with the term and without, and the losses of
+its updates are compared: sudden rises over the median of the updates before, counted relative to
+that median ("spikes") and measured as they are ("largest_rise", "mean_rise"). The two rules differ
+where losses are small: there a spike is often no more than the chance of a batch. A second call
+with the same ``--out`` goes on where the first one was stopped.
+
+    SFFA_DATA_DIR=… python benchmarks/stability.py [--seeds 5] [--widths 400 1400] [--lr 1e-3]
+                                                    [--out results/stability.csv]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from sffa.analysis.stability import Trace, compare
+from sffa.data import load
+from sffa.files import write_text
+from sffa.study.statistics import paired
+from sffa.study.threads import limit
+
+MEASURES = ("spikes", "largest_rise", "mean_rise", "last_loss")
+Row = dict[str, Any]
+
+
+def measures(trace: Trace) -> dict[str, float]:
+    """Return what is compared of a trace; rises count after the first epoch."""
+    rises = trace.rises()[trace.updates_per_epoch :]
+    found = {
+        "spikes": len(trace.spikes()),
+        "largest_rise": rises.max(initial=0),
+        "mean_rise": rises.clip(min=0).mean(),
+        "last_loss": trace.loss[-trace.updates_per_epoch :].mean(),
+    }
+    return {name: round(float(value), 5) for name, value in found.items()}
+
+
+def measure(given: argparse.Namespace, width: int, seed: int) -> list[Row]:
+    """Train both networks and return a row for each."""
+    data = load(given.dataset)
+    traces = compare(
+        data.train.flat,
+        data.train.y,
+        data.classes,
+        mean=data.mean,
+        std=data.std,
+        hidden=(width, width),
+        epochs=given.epochs,
+        lr=given.lr,
+        seed=seed,
+    )
+    place = {"dataset": given.dataset, "epochs": given.epochs, "lr": given.lr}
+    return [
+        {**place, "width": width, "seed": seed, "term": name, **measures(trace)}
+        for name, trace in traces.items()
+    ]
+
+
+def known(path: Path) -> list[Row]:
+    """Return the rows of an earlier call."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    """Write all rows."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
+
+
+def show(rows: list[Row]) -> None:
+    """Print the paired difference that the term makes, over the seeds of each width."""
+    places = dict.fromkeys((str(row["width"]), str(row["lr"])) for row in rows)
+    for width, lr in places:
+        here = [row for row in rows if (str(row["width"]), str(row["lr"])) == (width, lr)]
+        for name in MEASURES:
+            by_term: dict[str, dict[int, float]] = {"with": {}, "without": {}}
+            for row in here:
+                by_term[row["term"]][int(row["seed"])] = float(row[name])
+            means = [sum(found.values()) / len(found) for found in by_term.values()]
+            text = f"width {width}, lr {lr}, {name}: with {means[0]:.4g}, without {means[1]:.4g}"
+            apart = paired(by_term["with"], by_term["without"])
+            between = None if apart is None else apart.interval()
+            if apart is not None and between is not None:
+                text += f", difference {apart.mean:+.4g} [{between[0]:+.4g}, {between[1]:+.4g}]"
+            print(text)
+
+
+def main() -> None:
+    """Measure what is missing, write after every pair, print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dataset", default="mnist")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--widths", type=int, nargs="+", default=[400, 1400])
+    parser.add_argument("--epochs", type=int, default=26)
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--out", type=Path, default=Path("results/stability.csv"))
+    given = parser.parse_args()
+    limit(1)
+    rows = known(given.out)
+    place = (given.dataset, given.epochs, given.lr)
+    done = {
+        (r["dataset"], int(r["epochs"]), float(r["lr"]), int(r["width"]), int(r["seed"]))
+        for r in rows
+    }
+    for width in given.widths:
+        for seed in range(given.seeds):
+            if (*place, width, seed) not in done:
+                rows += measure(given, width, seed)
+                write(given.out, rows)
+                print(*rows[-2:], sep="\n", flush=True)
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()
