@@ -12,6 +12,7 @@ from sffa.report import figures as draw
 from sffa.report.cells import Cell, cells
 from sffa.report.choice import held_accuracy
 from sffa.report.claims import Answer, claims
+from sffa.report.costs import costs_section
 from sffa.report.drawing import Drawing
 from sffa.report.kept import (
     kept,
@@ -24,7 +25,6 @@ from sffa.report.sections import Section, TextTable
 from sffa.report.tables import NONE, corrected, summary_text, written
 from sffa.report.variants import written as settings_written
 from sffa.study.compare import Comparison
-from sffa.study.estimate import duration
 from sffa.study.grid import Study
 from sffa.study.paper import published
 from sffa.study.presets import RQ1, RQ2
@@ -69,7 +69,7 @@ def results(records: Iterable[Record], findings: Section | None = None) -> list[
         scenarios_section(elsewhere),
         findings,
         _variants(other, shown),
-        _costs(runs),
+        costs_section(runs),
         Section("Figures", drawings) if drawings else None,
     ]
     return [section for section in found if section is not None]
@@ -341,31 +341,6 @@ def _variants(other: Sequence[Cell], shown: Sequence[Cell]) -> Section | None:
         "are some, with `sffa study best`."
     )
     return Section("Variants", [text, TextTable(titles, rows)])
-
-
-def _costs(runs: Sequence[Record]) -> Section:
-    """Return the computing time and memory by scenario and algorithm."""
-    done: dict[tuple[str, str], list[Record]] = {}
-    for run in runs:
-        if run.seconds is not None and run.done:
-            done.setdefault((run.scenario, run.algorithm), []).append(run)
-    rows = []
-    for scenario, algorithm in sorted(done, key=lambda key: (rank_of(SCENARIOS, key[0]), key[1])):
-        members = done[scenario, algorithm]
-        taken = [run.seconds or 0.0 for run in members]
-        memory = [run.peak_memory_mb for run in members if run.peak_memory_mb]
-        words = [str(len(taken)), duration(statistics.median(taken)), duration(sum(taken))]
-        words.append(f"{statistics.median(memory):,.0f} MB" if memory else NONE)
-        rows.append([name_of(scenario), _title(algorithm), *words])
-    total = duration(sum(run.seconds or 0.0 for members in done.values() for run in members))
-    titles = ["Scenario", "Algorithm", "Runs", "Median of a run", "In all", "Median of the memory"]
-    failed = sum(not run.done for run in runs)
-    text = (
-        f"Together {total}, each run counted by the clock; runs side by side on one machine count "
-        "twice. Memory is the largest of the process."
-    )
-    text += f" {failed} runs failed and are not in the tables." if failed else ""
-    return Section("Time and memory", [TextTable(titles, rows), text])
 
 
 def _title(algorithm: str) -> str:

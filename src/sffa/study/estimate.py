@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -22,7 +23,9 @@ _LIKENESS: tuple[Callable[[Values], tuple[object, ...]], ...] = (
 
 
 class Estimator:
-    """Mean seconds of past runs, of the closest likeness that was ever recorded.
+    """Median seconds of past runs, of the closest likeness that was ever recorded.
+
+    Some clocks run on while a run is paused or shares its core, so a mean would say too much.
 
     >>> from sffa.continual import ContinualConfig, run
     >>> from sffa.data import load
@@ -51,7 +54,7 @@ class Estimator:
         for level, likeness in enumerate(_LIKENESS):
             known = self._seconds[level].get(likeness(run.values))
             if known:
-                return sum(known) / len(known)
+                return statistics.median(known)
         return None
 
     def total(self, runs: Sequence[Run], slots: int) -> tuple[float, int]:
