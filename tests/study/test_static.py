@@ -80,3 +80,10 @@ def test_a_record_says_where_it_comes_from() -> None:
     assert record.peak_memory_mb is not None
     assert record.peak_memory_mb > 50
     assert record.config == tiny().values
+
+
+def test_a_network_tells_how_sparse_its_latents_are_and_back_propagation_does_not() -> None:
+    scores = run_static(config()).details["hoyer"]
+    assert sorted(scores) == ["negative", "positive"]
+    assert all(0 < score < 1 for score in scores.values())
+    assert "hoyer" not in run_static(config(algorithm="bp", negatives="none", network={})).details

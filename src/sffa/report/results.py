@@ -22,6 +22,7 @@ from sffa.report.kept import (
     scenarios_section,
 )
 from sffa.report.sections import Section, TextTable
+from sffa.report.sparsity import sparsity_section
 from sffa.report.tables import NONE, corrected, summary_text, written
 from sffa.report.variants import written as settings_written
 from sffa.study.compare import Comparison
@@ -61,6 +62,7 @@ def results(records: Iterable[Record], findings: Section | None = None) -> list[
     drawings += [drawing for drawing in [draw.kept_figure([*past, *beside])] if drawing is not None]
     found = [
         _static(shown),
+        sparsity_section(shown),
         _agreement(shown),
         *(_continual(shown, metric) for metric in ("acc", "fgt", "fwt")),
         _claims(shown),

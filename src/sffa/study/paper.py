@@ -66,3 +66,13 @@ def published(cell: tuple[str, str, str, str], metric: str) -> Published | None:
     if isinstance(found, dict):
         return Published(float(found["mean"]), float(found["sem"]))
     return Published(float(found), None)
+
+
+def published_hoyer(dataset: str, algorithm: str) -> dict[str, float]:
+    """Return the paper's Hoyer scores by sign, none where it has none (appendix C).
+
+    >>> published_hoyer("mnist", "ffa")
+    {'positive': 0.855, 'negative': 0.978}
+    """
+    signs = tables()["hoyer"].get(algorithm, {})
+    return {sign: values[dataset] for sign, values in signs.items() if dataset in values}

@@ -16,12 +16,14 @@ from typing import Any, ClassVar, Literal, Self
 import torch
 from pydantic import Field, model_validator
 
+from sffa.analysis.sparsity import sparsity_of
 from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make, multiply_adds
 from sffa.core.config import PartName, Seed, Strict, Widths, named_parts
 from sffa.core.lr_schedule import schedule_of
 from sffa.core.negatives import scheme_of
 from sffa.core.optimizer import ADAM, source_of
 from sffa.core.presets import check, completed, is_network
+from sffa.core.seeds import generator
 from sffa.core.trainer import LARGEST_BATCH
 from sffa.data import Dataset, load
 from sffa.environment import describe
@@ -152,7 +154,17 @@ def train_static(
     )
     seconds = time.perf_counter() - started
     learner = trainer.learner
-    return static_record(config, [*history, *epochs], seconds, environment, learner), learner
+    record = static_record(config, [*history, *epochs], seconds, environment, learner)
+    record.details.update(_sparsity(config, learner, data))
+    return record, learner
+
+
+def _sparsity(config: StaticConfig, learner: Learner, data: Dataset) -> dict[str, Any]:
+    """Return the Hoyer scores of the paper's table, on test inputs with right and wrong labels."""
+    if not is_network(config.algorithm) or data.classes < 2:
+        return {}
+    rng = generator(config.seed, "sparsity")
+    return {"hoyer": sparsity_of(learner, data.test.flat, data.test.y, rng).mean_hoyer()}
 
 
 def watched(config: StaticConfig, data: Dataset) -> tuple[Dataset, dict[str, tuple[Any, Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _LEAST = 0.03  # MB: what keeps nothing is drawn here
 _WHOLE = 100.5
 _TICKS = (20, 50, 70, 80, 85, 90, 95, 97)
 _ASIDE = {"sffa-contrast": 0.92, "bp": 1.09}
-_DASHED = "--"
+_DASHED: Literal["--"] = "--"
 _OTHER = "1"  # the mark of a network with other settings than its preset
 
 
