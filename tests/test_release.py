@@ -24,6 +24,14 @@ def badges(monkeypatch):
 
 
 @pytest.fixture
+def accuracies(monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tools/documentation"), *sys.path])
+    import accuracies
+
+    return accuracies
+
+
+@pytest.fixture
 def project(tmp_path):
     """Return a folder with what the badges are made from, but for what is measured."""
     for name in ("pyproject.toml", "README.md"):
@@ -66,6 +74,21 @@ def test_workflows_call_targets_that_make_has(path):
 def test_the_badges_say_what_the_files_of_the_project_say(badges):
     for path, text in badges.files(ROOT).items():
         assert (ROOT / path).read_text() == text, "run tools/documentation/badges.py"
+
+
+def test_texts_name_the_accuracies_that_the_records_have(accuracies):
+    for name in accuracies.TEXTS:
+        text = (ROOT / name).read_text()
+        assert text == accuracies.filled(text), "run tools/documentation/accuracies.py"
+
+
+def test_an_accuracy_is_written_where_a_text_asks_for_it(accuracies):
+    asked = "**<!-- acc split-mnist class naive slda -->old<!-- / -->** %"
+    assert re.search(
+        r"--> *\d\d\.\d\d ± 0\.\d\d \(\d+\)<!-- / -->\*\* %$", accuracies.filled(asked)
+    )
+    with pytest.raises(LookupError, match="which was not run"):
+        accuracies.filled(asked.replace("slda", "nobody"))
 
 
 def test_what_was_not_measured_has_no_badge(badges, project):

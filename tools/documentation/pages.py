@@ -6,13 +6,13 @@ At the end the site is searched for anything that a browser would load from anot
 from __future__ import annotations
 
 import ast
-import functools
 import json
 import re
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from accuracies import percent
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -20,7 +20,6 @@ from mkdocs.utils import get_relative_url
 
 RESULTS = Path("results")
 SOURCE = Path("src/sffa")
-STUDIES = ("rq2", "ours", "remember", "remember-scenarios")
 _ACCURACY = re.compile(r"\{\{ acc ([^}]+?) \}\}")
 _COVERAGE = "{{ coverage }}"
 _CODE = re.compile(r"\(code:([\w/]+\.py)(?::([\w.]+))?\)")
@@ -67,7 +66,14 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """
     if _COVERAGE in markdown:
         markdown = markdown.replace(_COVERAGE, coverage(RESULTS / "coverage.json"))
-    return _ACCURACY.sub(lambda found: accuracy(*found[1].split()), markdown)
+    return _ACCURACY.sub(lambda found: _accuracy(found[1]), markdown)
+
+
+def _accuracy(place: str) -> str:
+    try:
+        return percent("acc", place)
+    except LookupError as error:
+        raise PluginError(str(error)) from None
 
 
 def coverage(path: Path) -> str:
@@ -87,28 +93,6 @@ def coverage(path: Path) -> str:
     ]
     table = "\n".join(["| package | lines | reached, % |", "| --- | ---: | ---: |", *lines])
     return f"{table}\n\nOf what keeps and reads files they reach {'; '.join(lacking)}."
-
-
-def accuracy(*place: str) -> str:
-    """Return the accuracy of a cell of our studies, as mean ± standard error (seeds)."""
-    found = _cells().get(place)
-    summary = found.summary("acc") if found else None
-    if summary is None:
-        raise PluginError(f"a page shows the accuracy of {' '.join(place)}, which was not run")
-    error = "" if summary.sem is None else f" ± {summary.sem:.2f}"
-    return f"{summary.mean:.2f}{error} ({summary.count})"
-
-
-@functools.cache
-def _cells() -> dict[tuple[str, ...], Any]:
-    """Return the cells of the studies by their place."""
-    from sffa.report.cells import cells
-    from sffa.report.kept import settings_of
-    from sffa.study import gather
-
-    files = [path for study in STUDIES if (path := RESULTS / f"{study}.csv").exists()]
-    found = [cell for cell in cells(gather(files)) if cell.is_of(*STUDIES)]
-    return {(*cell.place, *settings_of(cell).replace(",", "").split()): cell for cell in found}
 
 
 def on_page_content(content: str, page: Page, files: Files, **_: Any) -> str:
