@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 from pathlib import Path
 from typing import Any
 
 from sffa.analysis.stability import Trace, compare
 from sffa.data import load
 from sffa.files import write_text
+from sffa.report.drawing import table
 from sffa.study.statistics import paired
 from sffa.study.threads import limit
 
@@ -69,15 +69,6 @@ def known(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
-def write(path: Path, rows: list[Row]) -> None:
-    """Write all rows."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())
-
-
 def show(rows: list[Row]) -> None:
     """Print the paired difference that the term makes, over the seeds of each width."""
     places = dict.fromkeys((str(row["width"]), str(row["lr"])) for row in rows)
@@ -117,7 +108,7 @@ def main() -> None:
         for seed in range(given.seeds):
             if (*place, width, seed) not in done:
                 rows += measure(given, width, seed)
-                write(given.out, rows)
+                write_text(given.out, table(rows))
                 print(*rows[-2:], sep="\n", flush=True)
     show(rows)
 

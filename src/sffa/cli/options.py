@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.console import Console
 
 from sffa import kernels
 from sffa.data import Dataset, Reference
+from sffa.data.directory import VARIABLE
 from sffa.data.reference import size_of
 from sffa.errors import ConfigurationError, warn_renamed
 from sffa.study.study_file import value_of
@@ -161,6 +163,12 @@ def widths(text: str) -> tuple[int, ...]:
         raise ConfigurationError(
             f"layer widths look like 1400,1400; cannot read '{text[:80]}'"
         ) from None
+
+
+def use_data_dir(path: Path | None) -> None:
+    """Let this process, and those it starts, look for datasets there."""
+    if path is not None:
+        os.environ[VARIABLE] = str(path.absolute())
 
 
 def use_threads(threads: int | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sffa.cli.options import DataDir
+from sffa.cli.options import DataDir, use_data_dir
 from sffa.cli.progress_view import LiveView, wide_console
 from sffa.cli.signals import terminable
 from sffa.cli.text import plain, say
-from sffa.data.directory import VARIABLE
 from sffa.errors import ConfigurationError
 from sffa.extension import references
 from sffa.files import check_writable
@@ -103,8 +101,7 @@ def reproduce(
     data_dir: DataDir = None,
 ) -> None:
     """Run what is missing of a study; stop and start it as you like."""
-    if data_dir is not None:
-        os.environ[VARIABLE] = str(data_dir.absolute())
+    use_data_dir(data_dir)
     if (from_ or out) and not compare_:
         raise ConfigurationError("--from and --out go with --compare")
     part = _Part(tuple(map(_words, (datasets, scenarios, methods, algorithms))), seeds)

@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from sffa.cli.options import AsJson
+from sffa.cli.options import AsJson, DataDir, use_data_dir
 from sffa.cli.progress_view import wide_console
 from sffa.cli.text import plain
 from sffa.errors import ConfigurationError
@@ -146,6 +146,40 @@ def ledger(
     sections = [introduction, *ledger(gather(sources or []))]
     write_text(out, forms[out.suffix]("Reproduction ledger", sections))
     print(f"wrote {out}")
+
+
+@app.command()
+def rerun(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(help="As those of sffa report.", show_default="runs, else results"),
+    ] = None,
+    count: Annotated[int, typer.Option("--runs", min=1, help="How many, drawn at random.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the draw.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="CSV file to write.", show_default="none")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Run some records again, and say whether they come to the same."""
+    from sffa.report.drawing import table
+    from sffa.study.rerun import WIDE
+    from sffa.study.rerun import rerun as again
+
+    use_data_dir(data_dir)
+    found = []
+    for one in again(gather(sources or []), count, seed):
+        found.append(one)
+        before, now = (record.metrics["acc"] for record in (one.before, one.now))
+        spread = "" if one.spread is None else f", standard deviation of seeds {one.spread:.2f}"
+        print(f"{one.before}: {now:.2f}, before {before:.2f}{spread}: {one.verdict}", flush=True)
+        if out is not None:
+            write_text(out, table([each.row() for each in found]))
+    verdicts = [one.verdict for one in found]
+    within = f"{verdicts.count('within')} within {WIDE} standard deviations of their seeds"
+    print(f"{verdicts.count('equal')} equal, {within}, {verdicts.count('apart')} apart")
+    if "apart" in verdicts:
+        raise typer.Exit(1)
 
 
 @app.command()
