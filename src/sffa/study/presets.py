@@ -72,6 +72,8 @@ OURS = Study(
 # no more than 512 of them; with 2,048 it has as many as it has pseudo-examples under `gaussian`.
 _SPLIT = {"dataset": ["split-mnist", "split-fmnist"], "scenario": ["class"]}
 SAME_BYTES = {"replay.capacity": 2115}
+_MORE_PARTS = {"gaussian.parts": 10, "gaussian.dtype": "int8", "gaussian.batch": 2048}
+_HALF_BATCHES = {"method": "gaussian", "batch_size": 256, "lr_schedule": "cosine"}
 REMEMBER = Study(
     "remember",
     (
@@ -86,11 +88,13 @@ REMEMBER = Study(
                 "algorithm": ["sffa", "bp"],
             }
         ),
-        # Twice the steps, each of half the examples, and a step size that falls: chosen on held-out
-        # examples (results/gaussian_choice.csv).
+        # Twice the steps, each of half the examples, and a step size that falls; then more parts in
+        # fewer bits and more pseudo-examples: chosen on held-out examples, the last over three
+        # seeds (results/gaussian_choice.csv).
+        Grid(base={**_HALF_BATCHES, "algorithm": "sffa-contrast"}, axes=_SPLIT),
         Grid(
-            base={"method": "gaussian", "batch_size": 256, "lr_schedule": "cosine"},
-            axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
+            base={**_HALF_BATCHES, "options": _MORE_PARTS},
+            axes={**_SPLIT, "algorithm": ["sffa-contrast", "bp"]},
         ),
         Grid(base={"method": "naive"}, axes={**_SPLIT, "algorithm": ["ridge", "slda"]}),
         # The upper bound: every example seen so far, in each experience.
