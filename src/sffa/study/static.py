@@ -17,7 +17,16 @@ import torch
 from pydantic import Field, model_validator
 
 from sffa.analysis.sparsity import sparsity_of
-from sffa.core import PRESETS, Callback, Epoch, Learner, Trainer, make, multiply_adds
+from sffa.core import (
+    PRESETS,
+    Callback,
+    Epoch,
+    Learner,
+    Network,
+    Trainer,
+    make,
+    multiply_adds,
+)
 from sffa.core.config import PartName, Seed, Strict, Widths, named_parts
 from sffa.core.lr_schedule import schedule_of
 from sffa.core.negatives import scheme_of
@@ -155,15 +164,15 @@ def train_static(
     seconds = time.perf_counter() - started
     learner = trainer.learner
     record = static_record(config, [*history, *epochs], seconds, environment, learner)
-    record.details.update(_sparsity(config, learner, data))
+    record.details.update(_sparsity(learner, data, config.seed))
     return record, learner
 
 
-def _sparsity(config: StaticConfig, learner: Learner, data: Dataset) -> dict[str, Any]:
+def _sparsity(learner: Learner, data: Dataset, seed: int) -> dict[str, Any]:
     """Return the Hoyer scores of the paper's table, on test inputs with right and wrong labels."""
-    if not is_network(config.algorithm) or data.classes < 2:
+    if not isinstance(learner, Network) or data.classes < 2:  # others have no latents per label
         return {}
-    rng = generator(config.seed, "sparsity")
+    rng = generator(seed, "sparsity")
     return {"hoyer": sparsity_of(learner, data.test.flat, data.test.y, rng).mean_hoyer()}
 
 
