@@ -24,6 +24,7 @@ from sffa.report.drawing import table
 from sffa.study.statistics import paired
 from sffa.study.threads import limit
 
+PLACE = ("dataset", "epochs", "lr", "width")
 MEASURES = ("spikes", "largest_rise", "mean_rise", "last_loss")
 Row = dict[str, Any]
 
@@ -71,15 +72,17 @@ def known(path: Path) -> list[Row]:
 
 def show(rows: list[Row]) -> None:
     """Print the paired difference that the term makes, over the seeds of each width."""
-    places = dict.fromkeys((str(row["width"]), str(row["lr"])) for row in rows)
-    for width, lr in places:
-        here = [row for row in rows if (str(row["width"]), str(row["lr"])) == (width, lr)]
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(str(row[name]) for name in PLACE), []).append(row)
+    for place, here in groups.items():
+        where = ", ".join(f"{name} {value}" for name, value in zip(PLACE, place, strict=True))
         for name in MEASURES:
             by_term: dict[str, dict[int, float]] = {"with": {}, "without": {}}
             for row in here:
                 by_term[row["term"]][int(row["seed"])] = float(row[name])
             means = [sum(found.values()) / len(found) for found in by_term.values()]
-            text = f"width {width}, lr {lr}, {name}: with {means[0]:.4g}, without {means[1]:.4g}"
+            text = f"{where}, {name}: with {means[0]:.4g}, without {means[1]:.4g}"
             apart = paired(by_term["with"], by_term["without"])
             between = None if apart is None else apart.interval()
             if apart is not None and between is not None:
@@ -97,6 +100,8 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--out", type=Path, default=Path("results/stability.csv"))
     given = parser.parse_args()
+    if given.epochs < 2:
+        parser.error("rises count after the first epoch: --epochs 2 or more")
     limit(1)
     rows = known(given.out)
     place = (given.dataset, given.epochs, given.lr)

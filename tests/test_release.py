@@ -80,6 +80,8 @@ def test_texts_name_the_accuracies_that_the_records_have(accuracies):
     for name in accuracies.TEXTS:
         text = (ROOT / name).read_text()
         assert text == accuracies.filled(text), "run tools/documentation/accuracies.py"
+        asked = len(re.findall(r"<!--\s*(?:acc|best)\b", text))
+        assert asked == text.count("<!-- / -->") > 0
 
 
 def test_an_accuracy_is_written_where_a_text_asks_for_it(accuracies):
@@ -87,7 +89,7 @@ def test_an_accuracy_is_written_where_a_text_asks_for_it(accuracies):
     assert re.search(
         r"--> *\d\d\.\d\d ± 0\.\d\d \(\d+\)<!-- / -->\*\* %$", accuracies.filled(asked)
     )
-    with pytest.raises(LookupError, match="which was not run"):
+    with pytest.raises(sffa.SFFAError, match="which was not run"):
         accuracies.filled(asked.replace("slda", "nobody"))
 
 

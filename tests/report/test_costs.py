@@ -20,7 +20,12 @@ def tables(records: list[Record]) -> list[list[list[str]]]:
 def test_a_study_that_was_begun_is_counted_as_a_whole_on_two_cores() -> None:
     seconds = (60.0, 60.0, 6000.0)  # the last one was paused
     _, studies = tables([made(seed, taken) for seed, taken in enumerate(seconds)])
-    assert ["`sffa reproduce rq2`", "1,080", "9.0 h"] in studies
+    assert studies == [["`sffa reproduce rq2`", "1,080", "9.0 h"]]
+
+
+def test_a_record_of_which_little_is_known_is_counted() -> None:
+    bare = Record("mnist", "static", "", "sffa", 0, {}, metrics={"acc": 1.0}, seconds=3.0)
+    assert len(tables([bare])) == 1
 
 
 def test_runs_of_no_study_are_counted_alone() -> None:

@@ -62,6 +62,20 @@ def test_joint_training_is_a_bound_and_not_what_others_are_compared_with(tmp_pat
     assert f"{best} ± 0.50 | 1.00 ± 0.00 | 1.50 | 10 | – |" in text
 
 
+def test_a_dataset_with_nothing_but_the_bound_is_shown(tmp_path: Path) -> None:
+    bound = made("joint", "bp", 0, 88.0, {"dataset": "split-fmnist"}, strategy_mb=37.4)
+    text = write_markdown(tmp_path / "R.md", [*RECORDS, bound]).read_text()
+    assert "| Split-FMNIST | Joint | Back-propagation | 1 | 88.00 |" in text
+
+
+@pytest.mark.parametrize("odd", [{"a": 1}, [1], "x", [{"strategy_mb": None}], []])
+def test_records_that_do_not_tell_what_they_keep_are_left_out(odd: Any, tmp_path: Path) -> None:
+    record = made("ewc", "sffa", 0, 20.0)
+    record.details["experiences"] = odd
+    text = write_markdown(tmp_path / "R.md", [*RECORDS, record]).read_text()
+    assert "Class IL by what is kept" in text
+
+
 def test_the_papers_other_methods_stand_beside_in_the_figure() -> None:
     groups = cells([*RECORDS, *(made("ewc", "ffa", s, 20.0, strategy_mb=51.0) for s in (0, 1))])
     beside = others_of_the_paper(groups)

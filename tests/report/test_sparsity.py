@@ -21,7 +21,7 @@ def test_scores_stand_beside_the_papers() -> None:
     table = section.parts[1]
     assert isinstance(table, TextTable)
     scores = ["0.850 ± 0.050 (0.855)", "0.900 ± 0.000 (0.978)"]
-    assert table.rows == [["MNIST", "FFA", "2", *scores]]
+    assert table.rows == [["MNIST", "FFA", "uniform", "2", *scores]]
 
 
 def test_without_scores_there_is_no_table() -> None:

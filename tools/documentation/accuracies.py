@@ -16,15 +16,16 @@ import re
 import sys
 from pathlib import Path
 
+from sffa.errors import DataError
 from sffa.files import write_text
 from sffa.report.cells import Cell, cells
 from sffa.report.kept import settings_of
 from sffa.study import gather
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = ("README.md", "results/findings.md")
+TEXTS = ("README.md",)
 STUDIES = ("rq1", "rq2", "ours", "remember", "remember-scenarios")
-_NUMBER = re.compile(r"(<!-- (acc|best) ([^>]+?) -->).*?(<!-- / -->)")
+_NUMBER = re.compile(r"(<!-- (acc|best) ([^>]+?) -->).*?(<!-- / -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -46,15 +47,15 @@ def main() -> int:
 
 def filled(text: str) -> str:
     """Return a text with the numbers of today's results."""
-    return _NUMBER.sub(lambda m: f"{m[1]}{percent(m[2], m[3])}{m[4]}", text)
+    return _NUMBER.sub(lambda m: f"{m[1]}{accuracy_text(m[2], m[3])}{m[4]}", text)
 
 
-def percent(metric: str, place: str) -> str:
+def accuracy_text(metric: str, place: str) -> str:
     """Return a metric of a cell of our studies, as mean ± standard error (seeds)."""
     found = _cells().get(tuple(place.split()))
     summary = found.summary(metric) if found else None
     if summary is None:
-        raise LookupError(f"a text names the accuracy of {place}, which was not run")
+        raise DataError(f"a text names the accuracy of {place}, which was not run")
     error = "" if summary.sem is None else f" ± {summary.sem:.2f}"
     return f"{summary.mean:.2f}{error} ({summary.count})"
 

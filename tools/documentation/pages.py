@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from accuracies import percent
+from accuracies import accuracy_text
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
+
+from sffa.errors import DataError
 
 RESULTS = Path("results")
 SOURCE = Path("src/sffa")
@@ -71,8 +73,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def _accuracy(place: str) -> str:
     try:
-        return percent("acc", place)
-    except LookupError as error:
+        return accuracy_text("acc", place)
+    except DataError as error:
         raise PluginError(str(error)) from None
 
 

@@ -14,7 +14,7 @@ from sffa.cli.options import AsJson, DataDir, use_data_dir
 from sffa.cli.progress_view import wide_console
 from sffa.cli.text import plain
 from sffa.errors import ConfigurationError
-from sffa.files import write_text
+from sffa.files import check_writable, write_text
 from sffa.study import Store, export_csv, gather, import_csv, read_records
 from sffa.study.compare import written
 from sffa.study.statistics import Summary
@@ -167,18 +167,24 @@ def rerun(
     from sffa.study.rerun import rerun as again
 
     use_data_dir(data_dir)
+    if out is not None:
+        check_writable(out)
+    console = wide_console()
     found = []
     for one in again(gather(sources or []), count, seed):
         found.append(one)
         before, now = (record.metrics["acc"] for record in (one.before, one.now))
         spread = "" if one.spread is None else f", standard deviation of seeds {one.spread:.2f}"
-        print(f"{one.before}: {now:.2f}, before {before:.2f}{spread}: {one.verdict}", flush=True)
+        console.print(plain(f"{one.before}: {now:.2f}, before {before:.2f}{spread}: {one.verdict}"))
         if out is not None:
             write_text(out, table([each.row() for each in found]))
     verdicts = [one.verdict for one in found]
-    within = f"{verdicts.count('within')} within {WIDE} standard deviations of their seeds"
-    print(f"{verdicts.count('equal')} equal, {within}, {verdicts.count('apart')} apart")
-    if "apart" in verdicts:
+    counts = {name: verdicts.count(name) for name in ("equal", "within", "apart", "open")}
+    print(
+        f"{counts['equal']} equal, {counts['within']} within {WIDE} standard deviations of their "
+        f"seeds, {counts['apart']} apart, {counts['open']} open: too few seeds to say"
+    )
+    if counts["apart"]:
         raise typer.Exit(1)
 
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from sffa.record import Record
 from sffa.report.sections import Section, TextTable
 from sffa.report.tables import NONE
-from sffa.study.compare import is_of
 from sffa.study.estimate import Estimator, duration
-from sffa.study.presets import STUDIES
+from sffa.study.presets import STUDIES, hashes
 from sffa.vocabulary import SCENARIOS, name_of, rank_of
 
 _SLOTS = 2
@@ -40,18 +39,21 @@ def costs_section(runs: Sequence[Record]) -> Section:
 
 
 def _studies(done: Sequence[Record]) -> list[str | TextTable]:
-    """Return what each study that has been begun costs as a whole."""
+    """Return what each study that has been begun costs; what two share tells of the first."""
     estimator = Estimator(done)
+    known = {record.config_hash for record in done}
     rows = []
     for name, study in STUDIES.items():
-        if any(is_of(record, name) for record in done):
-            planned = study.runs()
-            expected = duration(estimator.total(planned, _SLOTS)[0])
-            rows.append([f"`sffa reproduce {name}`", f"{len(planned):,}", expected])
+        own = hashes(name) & known
+        known -= own
+        if own:
+            cells, seeds = study.restricted(seeds=study.seeds[:1]).runs(), len(study.seeds)
+            expected = duration(seeds * estimator.total(cells, _SLOTS)[0])
+            rows.append([f"`sffa reproduce {name}`", f"{seeds * len(cells):,}", expected])
     if not rows:
         return []
     about = (
-        "A whole study on two cores, two runs at a time with a thread each, by the medians of runs "
-        "like those it has; runs of data that is not at hand count as others of their size."
+        "A whole study on two cores, two runs at a time, by the medians of runs like those it has; "
+        "runs of data that is not at hand count as others of their size."
     )
     return [about, TextTable(["Study", "Runs", "Two cores"], rows)]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sffa.record import Record, number
 from sffa.report.cells import Cell
 from sffa.report.sections import Section, TextTable
 from sffa.report.tables import NONE, corrected, summary_text
 from sffa.report.variants import written
 from sffa.study.statistics import Summary, paired
-from sffa.vocabulary import name_of
+from sffa.vocabulary import DATASETS, name_of, rank_of
 
 CLOSED = ("ridge", "slda")
 BOUND = "joint"  # keeps every example: what the others are measured by, not one of them
@@ -20,9 +21,9 @@ _COMPARED = ("gaussian", "replay")
 
 @dataclass(frozen=True)
 class Kept:
-    """One cell of a stream: ``megabytes`` of examples or statistics, means over its seeds.
+    """One cell of a stream, with the ``megabytes`` that its method keeps; means over its seeds.
 
-    Of a learner in closed form the statistics are the learner; ``seconds`` are those of the fastest
+    Of a learner in closed form it is the learner that is kept; ``seconds`` are those of the fastest
     seed by the clock, as others may have shared their core.
     """
 
@@ -39,17 +40,13 @@ def kept(cells: Sequence[Cell]) -> list[Kept]:
     It shares cells with the paper's study, so without a cell of `gaussian` there are none.
     """
     found = _of_study(cells, "remember")
-    datasets = list(dict.fromkeys(each.cell.dataset for each in found))
-    return sorted(found, key=lambda e: (datasets.index(e.cell.dataset), -e.accuracy.mean))
+    return sorted(found, key=lambda e: (rank_of(DATASETS, e.cell.dataset), -e.accuracy.mean))
 
 
 def others_of_the_paper(cells: Sequence[Cell]) -> list[Kept]:
     """Return the Class IL cells of the paper's study that `remember` does not have."""
-    return _measured([c for c in cells if c.scenario == "class" and _only_of_the_paper(c)])
-
-
-def _only_of_the_paper(cell: Cell) -> bool:
-    return cell.is_of("rq2") and not cell.is_of("remember")
+    found = [cell for cell in cells if cell.scenario == "class" and cell.is_of("rq2")]
+    return _measured([cell for cell in found if not cell.is_of("remember")])
 
 
 def other_scenarios(cells: Sequence[Cell]) -> list[Kept]:
@@ -77,18 +74,24 @@ def _of_study(cells: Sequence[Cell], study: str) -> list[Kept]:
 
 
 def _measured(cells: Sequence[Cell]) -> list[Kept]:
-    """Return what each cell keeps and reaches, if it has an accuracy."""
+    """Return what each cell keeps and reaches, if its records tell both."""
     found = []
     for cell in cells:
-        accuracy = cell.summary("acc")
-        if accuracy is None:
-            continue
-        ends = [(run.details.get("experiences") or [{}])[-1] for run in cell.runs]
         key = "learner_mb" if cell.algorithm in CLOSED else "strategy_mb"
-        megabytes = statistics.fmean(float(end.get(key, 0.0)) for end in ends)
-        seconds = min(run.seconds or 0.0 for run in cell.runs)
-        found.append(Kept(cell, accuracy, cell.summary("fgt"), megabytes, seconds))
+        sizes = [size for run in cell.runs if (size := _at_end(run, key)) is not None]
+        accuracy = cell.summary("acc")
+        if accuracy is not None and sizes:
+            seconds = min(run.seconds or 0.0 for run in cell.runs)
+            megabytes = statistics.fmean(sizes)
+            found.append(Kept(cell, accuracy, cell.summary("fgt"), megabytes, seconds))
     return found
+
+
+def _at_end(run: Record, key: str) -> float | None:
+    """Return a number of a run's last experience, if the record tells it."""
+    ends = run.details.get("experiences")
+    end = ends[-1] if isinstance(ends, list) and ends else None
+    return number(end.get(key)) if isinstance(end, Mapping) else None
 
 
 def kept_section(past: Sequence[Kept]) -> Section | None:
@@ -96,12 +99,12 @@ def kept_section(past: Sequence[Kept]) -> Section | None:
     if not past:
         return None
     best: dict[str, Cell] = {}
-    differences = []
     for each in past:
         if each.cell.method != BOUND:
             best.setdefault(each.cell.dataset, each.cell)
+    differences = []
     for each in past:
-        top = best[each.cell.dataset]
+        top = best.get(each.cell.dataset, each.cell)
         less = None if top is each.cell else paired(each.cell.by_seed("acc"), top.by_seed("acc"))
         differences.append(less)
     rows = []
@@ -118,11 +121,12 @@ def kept_section(past: Sequence[Kept]) -> Section | None:
         "nothing, after the paper's protocol; in parentheses what differs from it. Joint learns "
         "from every example seen so far, two epochs an experience: an upper bound. Replay of 2,115 "
         "examples takes the bytes that gaussian ends with: an example is 784 bytes of pixels and "
-        "32 of label, task, key and group. With `batch=2048` a step has as many of them as it has "
-        "pseudo-examples under gaussian. With `contrast_with=current` new examples compete among "
-        "new labels only; SFFA, gated has a gate besides. Of ridge and SLDA, what is kept is the "
-        "learner, and no other method can be defined: they have no gradient. The last column is "
-        "the mean difference, over common seeds, from the best of those that do not keep every "
+        "32 of label, task, key and group. Replay with `batch=2048` has as many of them in a step "
+        "as gaussian has pseudo-examples. Gaussian with `parts=10, dtype=int8` keeps twice the "
+        "parts in half the bits: the same bytes. With `contrast_with=current` new examples compete "
+        "among new labels only; SFFA, gated has a gate besides. Of ridge and SLDA, what is kept is "
+        "the learner, and no other method can be defined: they have no gradient. The last column "
+        "is the mean difference, over common seeds, from the best of those that do not keep every "
         "example. Seconds by the clock, of the fastest seed: others shared their core."
     )
     return Section("Class IL by what is kept of the past", [about, TextTable(titles, rows)])

@@ -22,7 +22,7 @@ from sffa.core.seeds import generator
 from sffa.data import Dataset
 from sffa.report import figures
 from sffa.report.drawing import Drawing
-from sffa.study.paper import tables
+from sffa.study.paper import published_hoyer
 
 Rows = list[dict[str, Any]]
 Look = tuple[list[Drawing], Rows]
@@ -86,10 +86,10 @@ def sparsity(subjects: Subjects) -> Look:
     for name, network in subjects.networks.items():
         rng = generator(subjects.seed, "negative inputs")
         found[name] = sparsity_of(network, subjects.x, subjects.y, rng)
-        paper = tables()["hoyer"].get(network.config.algorithm, {})
+        paper = published_hoyer(subjects.data.name, network.config.algorithm)
         for sign, score in found[name].mean_hoyer().items():
             row = {"network": name, "input": sign, "hoyer": score}
-            row["paper"] = paper.get(sign, {}).get(subjects.data.name)
+            row["paper"] = paper.get(sign)
             by_layer = found[name].hoyer[sign].mean(axis=1)
             row |= {f"layer {n}": float(value) for n, value in enumerate(by_layer, start=1)}
             row["active neurons"] = float(found[name].active[sign].mean())

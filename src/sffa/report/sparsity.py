@@ -24,15 +24,16 @@ def sparsity_section(shown: Sequence[Cell]) -> Section | None:
         told = [_text(found[sign], paper.get(sign)) for sign in _SIGNS]
         if any(found.values()):
             seeds = str(max(each.count for each in found.values() if each))
-            rows.append([name_of(cell.dataset), name_of(cell.algorithm), seeds, *told])
+            names = [name_of(cell.dataset), name_of(cell.algorithm), cell.method or NONE]
+            rows.append([*names, seeds, *told])
     if not rows:
         return None
     about = (
-        "Mean over the latents of both layers on test images, shown with their label and with a "
+        "Mean over the latents of all layers on test images, shown with their label and with a "
         "wrong one, after the last epoch; mean ± standard error over seeds, and in parentheses the "
         "paper's. One is a single active neuron, zero is all of them alike."
     )
-    titles = ["Dataset", "Algorithm", "Seeds", "Right label", "Wrong label"]
+    titles = ["Dataset", "Algorithm", "Negatives", "Seeds", "Right label", "Wrong label"]
     return Section("Sparsity: Hoyer scores", [about, TextTable(titles, rows)])
 
 

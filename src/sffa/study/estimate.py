@@ -15,10 +15,10 @@ Values = dict[str, Any]
 # From the very same configuration to ever looser likeness.
 _LIKENESS: tuple[Callable[[Values], tuple[object, ...]], ...] = (
     lambda v: (config_hash(v),),
-    lambda v: (*_size(v), v["dataset"], v["scenario"], _method(v), v["algorithm"]),
-    lambda v: (*_size(v), v["scenario"], _method(v), v["algorithm"]),
-    lambda v: (*_size(v), v["scenario"] == "static", v["algorithm"]),
-    lambda v: (*_size(v), v["scenario"] == "static"),
+    lambda v: (*_size(v), v.get("dataset"), v.get("scenario"), _method(v), v.get("algorithm")),
+    lambda v: (*_size(v), v.get("scenario"), _method(v), v.get("algorithm")),
+    lambda v: (*_size(v), v.get("scenario") == "static", v.get("algorithm")),
+    lambda v: (*_size(v), v.get("scenario") == "static"),
 )
 
 
@@ -37,9 +37,7 @@ class Estimator:
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
-        self._seconds: list[dict[tuple[object, ...], list[float]]] = [
-            defaultdict(list) for _ in _LIKENESS
-        ]
+        self._seconds: list[dict[str, list[float]]] = [defaultdict(list) for _ in _LIKENESS]
         for record in records:
             if record.done and record.seconds is not None:
                 self.add(record.config, record.seconds)
@@ -47,12 +45,12 @@ class Estimator:
     def add(self, config: Values, seconds: float) -> None:
         """Learn from one more run."""
         for level, likeness in enumerate(_LIKENESS):
-            self._seconds[level][likeness(config)].append(seconds)
+            self._seconds[level][str(likeness(config))].append(seconds)
 
     def seconds(self, run: Run) -> float | None:
         """Return the expected seconds of one run; None if nothing like it was ever done."""
         for level, likeness in enumerate(_LIKENESS):
-            known = self._seconds[level].get(likeness(run.values))
+            known = self._seconds[level].get(str(likeness(run.values)))
             if known:
                 return statistics.median(known)
         return None
@@ -81,7 +79,7 @@ def duration(seconds: float) -> str:
 
 
 def _size(values: Values) -> tuple[object, ...]:
-    return values.get("epochs"), tuple(values.get("hidden", ())), values.get("batch_size")
+    return values.get("epochs"), values.get("hidden"), values.get("batch_size")
 
 
 def _method(values: Values) -> object:

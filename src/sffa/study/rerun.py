@@ -7,19 +7,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sffa.errors import DataError
+from sffa.environment import cores
+from sffa.errors import ConfigurationError, DataError
 from sffa.extension import references
 from sffa.record import Record, number
 from sffa.seeds import generator
+from sffa.study.configuration import parse
+from sffa.study.datasets import check_data, unavailable
 from sffa.study.execute import execute
-from sffa.study.threads import check_threads, limit
+from sffa.study.threads import limit
 
 WIDE = 2  # standard deviations over seeds, within which a run counts as the same
 
 
 @dataclass(frozen=True)
 class Rerun:
-    """A record, what the same configuration came to now, and how much its cell's seeds differ."""
+    """A record, what the same configuration came to now, and how much its other seeds differ."""
 
     before: Record
     now: Record
@@ -32,11 +35,15 @@ class Rerun:
 
     @property
     def verdict(self) -> str:
-        """``equal`` to the bit in all metrics, ``within`` the spread of the seeds, or ``apart``."""
+        """``equal`` to the bit in all metrics, ``within`` the spread of other seeds, or ``apart``.
+
+        It is ``open`` where other seeds are too few to have a spread.
+        """
         if all(self.now.metrics.get(name) == it for name, it in self.before.metrics.items()):
             return "equal"
-        near = self.spread is not None and abs(self.difference) <= WIDE * self.spread
-        return "within" if near else "apart"
+        if self.spread is None:
+            return "open"
+        return "within" if abs(self.difference) <= WIDE * self.spread else "apart"
 
     def row(self) -> dict[str, Any]:
         """Return what a table shows of it."""
@@ -60,6 +67,7 @@ def rerun(records: Sequence[Record], count: int = 5, seed: int = 0) -> Iterator[
     """Run some of the records again, drawn by ``seed``, each with the threads it had.
 
     Records of the user's own classes are left out: to import those runs code that a file names.
+    So are those that do not tell all of their configuration.
 
     >>> from sffa.study import StaticConfig, run_static
     >>> config = StaticConfig(dataset="digits", algorithm="bp", hidden=(20,), epochs=1, holdout=0)
@@ -70,19 +78,29 @@ def rerun(records: Sequence[Record], count: int = 5, seed: int = 0) -> Iterator[
     if not every:
         raise DataError("there is no finished record that could be run again")
     order = generator(seed, "rerun").permutation(len(every))[:count]
-    for place in order.tolist():
-        record = every[place]
+    drawn = [every[place] for place in order.tolist()]
+    if missing := unavailable(parse(record.config) for record in drawn):
+        raise DataError("; ".join(missing.values()))
+    check_data(drawn, {record.dataset for record in drawn})
+    for record in drawn:
         threads = int(number(record.environment.get("threads")) or 1)
-        check_threads(threads)
-        limit(max(threads, 1))
+        limit(min(max(threads, 1), cores()))
         now = execute(record.config)
-        alike = [r.metrics["acc"] for r in every if r.config_hash == record.config_hash]
-        yield Rerun(record, now, statistics.stdev(alike) if alike[1:] else None)
+        alike = (r for r in every if r.config_hash == record.config_hash)
+        others = [r.metrics["acc"] for r in alike if r.seed != record.seed]
+        yield Rerun(record, now, statistics.stdev(others) if others[1:] else None)
 
 
 def _can_be_run(record: Record) -> bool:
-    told = record.done and "acc" in record.metrics and record.seed is not None
-    return told and bool(record.config) and not references(record.config)
+    """Whether a finished record tells all that is needed, and names no class of the user's."""
+    if not record.done or "acc" not in record.metrics or references(record.config):
+        return False
+    try:
+        run = parse(record.config)
+    except ConfigurationError:
+        return False
+    told = record.seed is not None and "dataset" in record.config
+    return told and (run.key, run.cell) == (record.key, record.cell)
 
 
 def _cpu(record: Record) -> str | None:

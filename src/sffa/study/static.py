@@ -172,7 +172,7 @@ def _sparsity(learner: Learner, data: Dataset, seed: int) -> dict[str, Any]:
     """Return the Hoyer scores of the paper's table, on test inputs with right and wrong labels."""
     if not isinstance(learner, Network) or data.classes < 2:  # others have no latents per label
         return {}
-    rng = generator(seed, "sparsity")
+    rng = generator(seed, "negative inputs")  # as sffa analyze sparsity draws them
     return {"hoyer": sparsity_of(learner, data.test.flat, data.test.y, rng).mean_hoyer()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _LEAST = 0.03  # MB: what keeps nothing is drawn here
 _WHOLE = 100.5
 _TICKS = (20, 50, 70, 80, 85, 90, 95, 97)
 _ASIDE = {"sffa-contrast": 0.92, "bp": 1.09}
-_DASHED: Literal["--"] = "--"
+_LINE: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9}
 _OTHER = "1"  # the mark of a network with other settings than its preset
 
 
@@ -81,7 +81,7 @@ def _panel(axes: Any, found: Sequence[Kept]) -> None:
     for each in found:
         colour = algorithm_term(each.cell.algorithm).colour
         if each.cell.method == BOUND:
-            axes.axhline(each.accuracy.mean, color=colour, linestyle=_DASHED, linewidth=0.9)
+            axes.axhline(each.accuracy.mean, color=colour, **_LINE)
             continue
         axes.errorbar(
             max(each.megabytes, _LEAST) * _aside(each.cell),
@@ -139,5 +139,5 @@ def _legend(figure: Any, found: Sequence[Kept]) -> None:
     ]
     if any(cell.method == BOUND for cell in cells):
         bound = f"{name_of(BOUND)} (every example)"
-        handles.append(Line2D([], [], color=INK, linestyle=_DASHED, linewidth=0.9, label=bound))
+        handles.append(Line2D([], [], color=INK, label=bound, **_LINE))
     figure.legend(handles=handles, loc="outside right center", fontsize=7)
