@@ -50,8 +50,8 @@ def kept_figure(found: Sequence[Kept]) -> Drawing | None:
             "Class IL: accuracy against what is kept",
             "Accuracy over all classes after the last experience, against the megabytes of "
             "examples, statistics or weights that are kept; bars are standard errors over seeds. "
-            "Algorithms of one method stand a little apart. A dashed line is what joint training "
-            "reaches, which keeps every example.",
+            "Algorithms of one method stand a little apart; dashed lines are those of joint "
+            "training, where it was run, which keeps every example.",
             figure,
             [
                 {
