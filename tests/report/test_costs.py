@@ -20,7 +20,7 @@ def tables(records: list[Record]) -> list[list[list[str]]]:
 def test_a_study_that_was_begun_is_counted_as_a_whole_on_two_cores() -> None:
     seconds = (60.0, 60.0, 6000.0)  # the last one was paused
     _, studies = tables([made(seed, taken) for seed, taken in enumerate(seconds)])
-    assert studies == [["`sffa reproduce rq2`", "1,080", "9.0 h"]]
+    assert studies == [["sffa reproduce rq2", "1,080", "9.0 h"]]
 
 
 def test_a_record_of_which_little_is_known_is_counted() -> None:

@@ -49,7 +49,7 @@ def _studies(done: Sequence[Record]) -> list[str | TextTable]:
         if own:
             cells, seeds = study.restricted(seeds=study.seeds[:1]).runs(), len(study.seeds)
             expected = duration(seeds * estimator.total(cells, _SLOTS)[0])
-            rows.append([f"`sffa reproduce {name}`", f"{seeds * len(cells):,}", expected])
+            rows.append([f"sffa reproduce {name}", f"{seeds * len(cells):,}", expected])
     if not rows:
         return []
     about = (
