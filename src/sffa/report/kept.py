@@ -129,7 +129,10 @@ def kept_section(past: Sequence[Kept]) -> Section | None:
         "example. Seconds by the clock, of the fastest seed: others shared their core."
     )
     if any(each.cell.method == BOUND for each in past):
-        about += " Joint learns from every example seen so far in each experience: an upper bound."
+        about += (
+            " Joint learns from every example seen so far in each experience: an upper bound for "
+            "what has its batch and step size."
+        )
     return Section("Class IL by what is kept of the past", [about, TextTable(titles, rows)])
 
 

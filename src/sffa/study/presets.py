@@ -102,6 +102,7 @@ REMEMBER = Study(
             base={"method": "joint"},
             axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
         ),
+        Grid(base={**_HALF_BATCHES, "method": "joint", "algorithm": "sffa-contrast"}, axes=_SPLIT),
         Grid(
             base={"method": "replay", "options": SAME_BYTES},
             axes={**_SPLIT, "algorithm": ["sffa-contrast", "sffa", "bp"]},
