@@ -29,9 +29,10 @@ def test_train_writes_model_metrics_and_curve(sffa: Run) -> None:
     summary = json.loads(done.out)
     assert done.code == 0
     assert load("model.safetensors").config.hidden == (40, 40)
-    assert json.loads(Path("model.metrics.json").read_text())["metrics"] == summary["metrics"]
+    assert json.loads(Path("model.metrics.json").read_text()) == summary
     assert [epoch["epoch"] for epoch in summary["curve"]] == [1, 2]
     assert summary["environment"]["version"]
+    assert {*summary["hoyer"]} == {"positive", "negative"}
     [kept] = Path("runs").glob("digits-static-all-sffa-0-*.json")
     assert json.loads(kept.read_text())["metrics"] == summary["metrics"]
     with Image.open("model.curve.png") as picture:

@@ -247,8 +247,7 @@ class Training(Callback):
                 callbacks=[bar, self, *boards, *open_trackers(self.trackers, name, stack, values)],
                 environment=self.environment,
             )
-        if not self._path("curve.png").exists():  # killed after the last epoch, before it was drawn
-            self._show()
+        self._show()  # the whole record: the sparsity is known only now
         write_text(kept, json.dumps(self.record.to_json(), indent=1) + "\n")
         learner.save(out, self.trainer if keep_state else None, self.notes())
         beside = f"{self._path('metrics.json')}, {self._path('curve.png')} and {kept}"
