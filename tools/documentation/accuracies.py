@@ -62,8 +62,8 @@ def accuracy_text(metric: str, place: str) -> str:
 
 @functools.cache
 def _cells() -> dict[tuple[str, ...], Cell]:
-    """Return the cells of the studies by their place, as `sffa report results` has them."""
-    found = [cell for cell in cells(gather([ROOT / "results"])) if cell.is_of(*STUDIES)]
+    """Return the cells by their place, as `sffa report results` has them; the studies' count."""
+    found = sorted(cells(gather([ROOT / "results"])), key=lambda cell: cell.is_of(*STUDIES))
     return {(*cell.place, *settings_of(cell).replace(",", "").split()): cell for cell in found}
 
 
