@@ -92,6 +92,7 @@ def test_the_comparison_works_from_a_store_and_from_csv_alike(home: Path) -> Non
     from_csv = invoke("reproduce", "--compare", "--from", "r.csv")
     assert from_store == from_csv
     assert "of 108 judged cells" in from_store
+    assert "; seeds of a cell: 2" in from_store
     assert "split-mnist" in from_store
     assert len((home / "c.csv").read_text().splitlines()) == 1 + 108
     assert len((home / "c.md").read_text().splitlines()) == 2 + 108

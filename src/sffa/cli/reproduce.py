@@ -36,7 +36,7 @@ from sffa.study import (
     read_study_file,
     studies,
 )
-from sffa.study.compare import CELLS, shown, tally, write_comparison
+from sffa.study.compare import CELLS, coverage, shown, tally, write_comparison
 from sffa.study.datasets import check_data, own_data, unavailable
 from sffa.study.estimate import duration
 from sffa.study.executors import check_executor
@@ -346,6 +346,7 @@ def show_comparison(records: Sequence[Record], files: Sequence[Path]) -> None:
         table.add_row(*map(plain, shown(line)), style=style)
     console = wide_console()
     console.print(table)
-    console.print(tally(lines), highlight=False)
+    for said in filter(None, (coverage(lines), tally(lines))):
+        console.print(said, highlight=False)
     if not all(line.as_paper for line in lines):
         console.print("* not the configuration that stands for the paper", highlight=False)

@@ -25,11 +25,11 @@ from sffa.report.sections import Section, TextTable
 from sffa.report.sparsity import sparsity_section
 from sffa.report.tables import NONE, corrected, summary_text, written
 from sffa.report.variants import written as settings_written
-from sffa.study.compare import Comparison
+from sffa.study.compare import Comparison, near
 from sffa.study.grid import Study
 from sffa.study.paper import published
 from sffa.study.presets import RQ1, RQ2
-from sffa.study.statistics import Summary, median_gap, paired, summarise
+from sffa.study.statistics import Summary, median_gap, paired, span, summarise
 from sffa.vocabulary import CONTINUAL, METHODS, PAPER_ALGORITHMS, SCENARIOS, name_of, rank_of
 
 _OURS = "sffa-gated"
@@ -186,7 +186,7 @@ def _nearness(found: Sequence[Comparison]) -> list[str]:
     as_sd = f"{sum(bool(f.within_sd) for f in judged)} of {len(judged)}"
     return [
         f"{median_gap(gaps) or 0:.2f}",
-        f"{sum(abs(gap or 0.0) <= 3 for gap in gaps)} of {len(gaps)}",
+        f"{near(found)} of {len(gaps)}",
         f"{sum(bool(f.within) for f in judged)} of {len(judged)}",
         as_sd if any(f.algorithm == "ffa" for f in found) else NONE,
         f"{statistics.median(ratios):.2f}" if ratios else NONE,
@@ -223,8 +223,8 @@ def _continual(shown: Sequence[Cell], metric: str) -> Section | None:
             rows.append([name_of(scenario), name_of(method), *row])
         titles = ["Scenario", "Method", *(_title(algorithm) for algorithm in algorithms)]
         parts.append(Section(name_of(dataset), [TextTable(titles, rows)]))
-    counts = sorted({len(cell.runs) for cell in found.values()})
-    parts += [f"Seeds of a cell: {_span(counts)}."] if counts else []
+    counts = [len(cell.runs) for cell in found.values()]
+    parts += [f"Seeds of a cell: {span(counts)}."] if counts else []
     return Section(f"RQ2: {name_of(metric).lower()}", parts)
 
 
@@ -234,10 +234,6 @@ def _streams(dataset: str, found: Iterable[tuple[str, ...]]) -> list[tuple[str, 
     own = [(place[1], place[2]) for place in found if place[0] == dataset]
     pairs = {*own, *(planned if dataset in _planned(RQ2) else [])}
     return sorted(pairs, key=lambda pair: (rank_of(SCENARIOS, pair[0]), rank_of(METHODS, pair[1])))
-
-
-def _span(counts: Sequence[int]) -> str:
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _claims(shown: Sequence[Cell]) -> Section | None:

@@ -16,7 +16,7 @@ from sffa.record import Record
 from sffa.study.errors import StudyError
 from sffa.study.paper import Reading, published, standard_error
 from sffa.study.presets import hashes
-from sffa.study.statistics import Summary, median_gap, summarise
+from sffa.study.statistics import Summary, median_gap, span, summarise
 from sffa.vocabulary import ALGORITHMS, DATASETS, LOWER_IS_BETTER, METHODS, SCENARIOS, rank_of
 
 Verdict = Literal["better", "worse", "same", "open", ""]
@@ -191,6 +191,36 @@ def shown(line: Comparison) -> list[str]:
 
 
 _WORDS = {True: "yes", False: "no", None: "–"}
+
+
+def near(lines: Iterable[Comparison], points: float = 3.0) -> int:
+    """Count what differs from the paper's by no more than some points.
+
+    >>> cell = ("split-mnist", "class", "replay", "ffa", "acc")
+    >>> near(Comparison(*cell, Summary(mean, 0.2, 10), 81.3) for mean in (79.0, 84.0, 85.0))
+    2
+    """
+    gaps = [line.difference for line in lines]
+    return sum(gap is not None and abs(gap) <= points for gap in gaps)
+
+
+def coverage(lines: Sequence[Comparison]) -> str:
+    """Say how many accuracies of each algorithm are near the paper's, and by how many seeds.
+
+    >>> cell = ("split-mnist", "class", "replay", "sffa", "acc")
+    >>> coverage([Comparison(*cell, Summary(90.2, 0.2, 10), 90.0)])
+    'accuracy within three points of the paper: sffa 1 of 1; seeds of a cell: 10'
+    """
+    cells = [line for line in lines if line.metric in ("acc", "best") and line.ours is not None]
+    if not cells:
+        return ""
+    counts = []
+    for algorithm in dict.fromkeys(line.algorithm for line in cells):
+        own = [line for line in cells if line.algorithm == algorithm]
+        counts.append(f"{algorithm} {near(own)} of {len(own)}")
+    seeds = span(line.ours.count for line in cells if line.ours is not None)
+    told = ", ".join(counts)
+    return f"accuracy within three points of the paper: {told}; seeds of a cell: {seeds}"
 
 
 def tally(lines: Sequence[Comparison]) -> str:

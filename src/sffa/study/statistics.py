@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 LEVEL = 0.95
@@ -100,3 +100,13 @@ def median_gap(gaps: Sequence[float | None]) -> float | None:
     """
     known = [abs(gap) for gap in gaps if gap is not None]
     return statistics.median(known) if known else None
+
+
+def span(counts: Iterable[int]) -> str:
+    """Return the smallest and the largest of some counts.
+
+    >>> span([10, 3, 6]), span([10, 10])
+    ('3 to 10', '10')
+    """
+    found = sorted(set(counts))
+    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
