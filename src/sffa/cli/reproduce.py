@@ -255,7 +255,11 @@ def _run(study: Study, store: Store, crew: _Crew) -> None:
     check_code(known)
     if any(run.values["dataset"] not in absent for run in missing):
         hands = make_executor(
-            crew.executor, workers=crew.workers, threads=crew.threads, address=crew.address
+            crew.executor,
+            workers=crew.workers,
+            threads=crew.threads,
+            address=crew.address,
+            unfinished=Path(store.path).with_suffix(".unfinished"),
         )
         with terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:
             try:

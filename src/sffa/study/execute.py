@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from pathlib import Path
 from typing import Any
 
 from sffa import continual
@@ -16,10 +17,13 @@ from sffa.study.configuration import parse
 from sffa.study.datasets import own_data
 from sffa.study.errors import StudyError
 from sffa.study.static import StaticConfig, run_static
+from sffa.study.unfinished import run_resumable
 
 
-def execute(values: dict[str, Any]) -> Record:
+def execute(values: dict[str, Any], unfinished: Path | None = None) -> Record:
     """Do the run of a configuration; return its record.
+
+    ``unfinished`` is a folder for static runs that are cut off: the next call goes on from there.
 
     >>> from sffa.study import StaticConfig
     >>> config = StaticConfig(
@@ -38,11 +42,15 @@ def execute(values: dict[str, Any]) -> Record:
     if code := code_of(run.values):
         environment["code"] = code
     if isinstance(run.config, StaticConfig):
+        if unfinished is not None and data is not None:
+            return run_resumable(run.config, data, environment, unfinished)
         return run_static(run.config, data, environment=environment)
     return continual.run(run.config, data).record(environment)
 
 
-def execute_text(text: str, threads: int, version: str = __version__) -> str:
+def execute_text(
+    text: str, threads: int, version: str = __version__, unfinished: Path | None = None
+) -> str:
     """Do a run for another process: JSON in, JSON out, with so many threads."""
     from sffa.study.threads import limit
 
@@ -52,7 +60,7 @@ def execute_text(text: str, threads: int, version: str = __version__) -> str:
             "install the same version everywhere"
         )
     limit(threads)
-    return json.dumps(execute(json.loads(text)).to_json())
+    return json.dumps(execute(json.loads(text), unfinished).to_json())
 
 
 @functools.lru_cache(maxsize=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sffa.errors import ConfigurationError, nearest
 from sffa.study.executors.contract import Executor, Outcome
 from sffa.study.threads import layout
@@ -17,8 +19,12 @@ def make_executor(
     workers: int | None = None,
     threads: int | None = None,
     address: str | None = None,
+    unfinished: Path | None = None,
 ) -> Executor:
     """Make an executor by its name.
+
+    ``unfinished`` is a folder on this machine where static runs that are cut off wait for the next
+    executor; runs on a cluster begin anew.
 
     >>> type(make_executor("serial", threads=1)).__name__
     'Serial'
@@ -27,11 +33,11 @@ def make_executor(
     if name == "serial":
         from sffa.study.executors.serial import Serial
 
-        return Serial(threads)
+        return Serial(threads, unfinished)
     if name == "local":
         from sffa.study.executors.local import Local
 
-        return Local(workers, threads)
+        return Local(workers, threads, unfinished)
     from sffa.study.executors.cluster import Cluster
 
     return Cluster(address, workers, threads)

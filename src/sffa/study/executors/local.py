@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 
 from sffa.record import Record
 from sffa.study.configuration import Run
@@ -32,8 +33,14 @@ class Local:
 
     name = "local"
 
-    def __init__(self, workers: int | None = None, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        threads: int | None = None,
+        unfinished: Path | None = None,
+    ) -> None:
         self.workers, self.threads = layout(workers, threads)
+        self.unfinished = unfinished
         self._crew: list[_Worker] = []
 
     def slots(self) -> int:
@@ -101,7 +108,8 @@ class Local:
     def _hire(self) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=work, args=(theirs, self.threads), daemon=True)
+        given = theirs, self.threads, self.unfinished
+        process = context.Process(target=work, args=given, daemon=True)
         with _inherited(variables(self.threads)):
             process.start()
         theirs.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sffa.environment import cores
 from sffa.study.configuration import Run
 from sffa.study.execute import execute
@@ -14,8 +16,9 @@ class Serial:
 
     name = "serial"
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, unfinished: Path | None = None) -> None:
         self.threads = threads or cores()
+        self.unfinished = unfinished
         self._run: Run | None = None
 
     def slots(self) -> int:
@@ -33,7 +36,7 @@ class Serial:
             return []
         try:
             limit(self.threads)
-            return [Outcome(run, execute(run.values))]
+            return [Outcome(run, execute(run.values, self.unfinished))]
         except Exception as error:
             return [Outcome(run, None, *described(error))]
 

@@ -7,11 +7,12 @@ import multiprocessing
 import os
 import threading
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 
 from sffa.study.executors.contract import described
 
 
-def work(pipe: Connection, threads: int) -> None:
+def work(pipe: Connection, threads: int, unfinished: Path | None = None) -> None:
     """Do the runs that come through the pipe until it closes, or until the parent is gone."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     from sffa.environment import describe
@@ -25,7 +26,7 @@ def work(pipe: Connection, threads: int) -> None:
             return
         answer: dict[str, object]
         try:
-            answer = {"record": json.loads(execute_text(text, threads))}
+            answer = {"record": json.loads(execute_text(text, threads, unfinished=unfinished))}
         except Exception as error:
             line, detail = described(error)
             answer = {"error": line, "detail": detail}
