@@ -297,23 +297,26 @@ def _task_replay(values: Values) -> Answers | None:
 
 
 def _spread(values: Values) -> Answers | None:
-    """Ask whether SFFA varies less; ours by the distances from the mean (Levene), paired."""
-    pairs = [
-        (place, (*place[:3], "ffa"))
-        for place in values
-        if place[1] != "static"
-        and place[3] == "sffa"
-        and {*values[place]} == {*values.get((*place[:3], "ffa"), {})}
-        and len(values[place]) > 1
-    ]
+    """Ask whether SFFA varies less; ours by the distances from the mean (Levene), paired.
+
+    Only seeds that both have count.
+    """
+    pairs: list[tuple[Place, Place]] = []
+    both: Values = {}
+    for own in values:
+        other = (*own[:3], "ffa")
+        seeds = {*values[own]} & {*values.get(other, {})}
+        if own[1] != "static" and own[3] == "sffa" and len(seeds) > 1:
+            pairs.append((own, other))
+            both |= {p: {seed: values[p][seed] for seed in sorted(seeds)} for p in (own, other)}
     if not pairs:
         return None
     ours = [
-        (statistics.stdev(values[own].values()), statistics.stdev(values[other].values()))
+        (statistics.stdev(both[own].values()), statistics.stdev(both[other].values()))
         for own, other in pairs
     ]
     text, positive = _spreads(ours)
-    distances = _distances(values, pairs)
+    distances = _distances(both, pairs)
     nearer = f"{text}; {effect(distances)} points nearer"
     return (
         Answer(nearer, positive, distances.p_value),
