@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from command import main  # type: ignore[import-not-found]
@@ -13,10 +14,10 @@ from sffa.study.executors import serial
 do = serial.execute
 
 
-def noted(values: dict[str, Any]) -> Record:
+def noted(values: dict[str, Any], unfinished: Path | None = None) -> Record:
     with open(os.environ["RUN_LOG"], "a") as log:
         log.write(f"{os.getpid()} {'-'.join(map(str, parse(values).key))}\n")
-    return do(values)
+    return do(values, unfinished)
 
 
 if __name__ == "__main__":
