@@ -224,7 +224,11 @@ def _warn(configs: list[ContinualConfig], console: Console) -> None:
         if not preset_of(c.algorithm).kind.closed_form
         and c.network.get("contrast_with") != "current"
     ]
-    for line in dict.fromkeys(expectation(c.method, c.scenario) for c in forgetful):
+    told = (
+        expectation(c.method, c.scenario, len(c.class_order or ()) or c.experiences)
+        for c in forgetful
+    )
+    for line in dict.fromkeys(told):
         if line:
             console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
 

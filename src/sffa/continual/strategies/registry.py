@@ -130,7 +130,7 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
 _WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf", "masking")
 
 
-def expectation(method: str, scenario: str) -> str | None:
+def expectation(method: str, scenario: str, experiences: int = 5) -> str | None:
     """Return one line to say before training where a method cannot work in a scenario, else None.
 
     In the paper and here (results/rq2.csv) such methods end Class IL knowing the last experience
@@ -145,9 +145,9 @@ def expectation(method: str, scenario: str) -> str | None:
     if scenario != "class" or not all(part in _WITHOUT_OLD_LABELS for part in parts):
         return None
     return (
-        f"{method} keeps nothing of old labels in Class IL: expect about 1/experiences of what "
-        "joint training reaches; replay and gaussian keep some, contrast_with=current and a gate "
-        "spare old labels"
+        f"{method} keeps nothing of old labels in Class IL: expect about {100 / experiences:.0f} %, "
+        f"the last of {experiences} experiences alone; replay and gaussian keep the others, a gate "
+        "with contrast_with=current keeps some"
     )
 
 
