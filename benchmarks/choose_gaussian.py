@@ -38,9 +38,9 @@ def held_out(name: str, seed: int) -> Any:
     return replace(data, train=cut[0], test=cut[1])
 
 
-def configuration(dataset: str, scenario: str, seed: int, choice: str) -> ContinualConfig:
-    """Return the configuration of a choice such as ``gaussian.parts=10,network.k=20,lr=2e-3``."""
-    values: dict[str, Any] = {"method": "gaussian", "algorithm": "sffa-contrast"}
+def values_of(choice: str) -> dict[str, Any]:
+    """Return the options of a choice such as ``gaussian.parts=10,network.k=20,lr=2e-3``."""
+    values: dict[str, Any] = {}
     for pair in filter(None, choice.split(",")):
         name, _, given = pair.partition("=")
         try:
@@ -54,6 +54,12 @@ def configuration(dataset: str, scenario: str, seed: int, choice: str) -> Contin
             values.setdefault("options", {})[name] = value
         else:
             values[name] = value
+    return values
+
+
+def configuration(dataset: str, scenario: str, seed: int, choice: str) -> ContinualConfig:
+    """Return the configuration of a choice."""
+    values = {"method": "gaussian", "algorithm": "sffa-contrast", **values_of(choice)}
     return ContinualConfig(dataset=f"split-{dataset}", scenario=scenario, seed=seed, **values)
 
 
