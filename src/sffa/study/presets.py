@@ -59,7 +59,7 @@ OURS = Study(
             axes={
                 "dataset": ["split-mnist", "split-fmnist"],
                 "scenario": ["class", "domain", "task"],
-                "method": ["naive", "replay"],
+                "method": ["naive", "replay", "gaussian"],
             },
         ),
     ),
@@ -125,17 +125,22 @@ REMEMBER = Study(
     seeds=tuple(range(10)),
 )
 
-# The other two scenarios with statistics in place of examples, beside replay of 500 examples.
+# The other two scenarios with statistics in place of examples, beside replay of 500 examples,
+# nothing, and closed forms.
+_OTHERS = {"dataset": ["split-mnist", "split-fmnist"], "scenario": ["domain", "task"]}
 REMEMBER_SCENARIOS = Study(
     "remember-scenarios",
     (
         Grid(
             axes={
-                "dataset": ["split-mnist", "split-fmnist"],
-                "scenario": ["domain", "task"],
+                **_OTHERS,
                 "method": ["gaussian", "replay"],
                 "algorithm": ["sffa-contrast", "sffa", "bp"],
             }
+        ),
+        Grid(
+            base={"method": "naive"},
+            axes={**_OTHERS, "algorithm": ["sffa-contrast", "ridge", "slda"]},
         ),
     ),
     seeds=tuple(range(3)),
