@@ -199,11 +199,12 @@ class ThresholdLayer(Layer):
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
-        """See `Layer.respond`. Latents are dense, so this is torch on every device."""
+        """See `Layer.respond`. Latents are dense: products are torch's while most are awake."""
         mask = None if self.gate is None else self.gate.mask(self.width)
         shared, label = self._drive(x, codes)
         below_it = self._incoming(below)
-        answer = dense_answer(shared, label, below_it, candidates, self.activation, mask)
+        given = shared, label, below_it, candidates, self.activation, mask
+        answer = dense_answer(*given, compiled=kernel.name == "numba")
         energies = (answer.energy,)
         factor = norm_factor(answer.energy, self.width, self.norm)
         activity = self._activity(answer.activity, energies)

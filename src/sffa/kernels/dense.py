@@ -4,19 +4,24 @@ The latents of a batch under all its labels are tens of megabytes. Written out a
 the way they cost half as much as the products, so they are made in place and normalised by a factor
 on the product. And many rectified neurons are silent under a label, above all in a stream of
 classes: those that no example of the batch wakes under it are left out of the next layer's product
-and of all gradients, which changes nothing but the time.
+and of all gradients, which changes nothing but the time. Where most of the others are silent too,
+compiled loops go through those that are awake (`sffa.kernels.sparse_rows`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from sffa.kernels import team
+
+if TYPE_CHECKING:
+    from sffa.kernels.sparse_rows import SparseRows
 
 _WORTH = 0.8  # leave silent neurons out if no more than this share is awake: it takes a copy
 
@@ -28,11 +33,39 @@ TOGETHER = 2**18  # latents up to which candidates are taken together
 class Awake:
     """Latents (candidates · batch, awake) under some candidates, one after the other.
 
-    They are those of the neurons at ``places``; None for all.
+    They are those of the neurons at ``places``; None for all. ``compiled`` loops may take those of
+    them that are not zero.
     """
 
     value: Tensor
     places: Tensor | None
+    compiled: bool = False
+
+    @cached_property
+    def rows(self) -> SparseRows | None:
+        """What is not zero, where it is so little that a loop is faster than a product."""
+        if not self.compiled:
+            return None
+        from sffa.kernels.sparse_rows import sparse_rows
+
+        return sparse_rows(self.value)
+
+    def times(self, weight: Tensor) -> Tensor:
+        """Return the product with the rows of a matrix (neurons, width) that are awake."""
+        part = weight if self.places is None else weight[self.places]
+        if self.rows is None:
+            return self.value @ part
+        from sffa.kernels.sparse_rows import product
+
+        return product(self.rows, part)
+
+    def transposed_times(self, other: Tensor) -> Tensor:
+        """Return the product (awake, width) of the transposed latents with a matrix."""
+        if self.rows is None:
+            return self.value.t() @ other
+        from sffa.kernels.sparse_rows import product, transposed
+
+        return product(transposed(self.rows, self.value.shape[1]), other)
 
 
 @dataclass(frozen=True)
@@ -70,12 +103,13 @@ def dense_answer(
     candidates: Tensor,
     activation: str,
     mask: Tensor | None,
+    compiled: bool = False,
 ) -> DenseAnswer:
     """Let every neuron answer each example under each candidate label.
 
     Drives are as in `sffa.kernels.winners.Kernel.answer`; ``incoming`` is the latent below and its
-    weights, ``mask`` (labels, width) tells which neurons a label may use. Gradients flow to
-    ``shared``, ``label`` and the weights.
+    weights, ``mask`` (labels, width) tells which neurons a label may use; with ``compiled``,
+    the next layer may use compiled loops. Gradients flow to ``shared``, ``label`` and the weights.
 
     >>> import torch
     >>> every = torch.tensor([[0, 1]] * 3)  # three examples, each under both labels
@@ -86,10 +120,10 @@ def dense_answer(
             [8., 8.]])
     """
     if not torch.is_grad_enabled():
-        return _answer(shared, label, incoming, candidates, activation, mask)
+        return _answer(shared, label, incoming, candidates, activation, mask, compiled)
     weight = None if incoming is None else incoming[1]
     return DenseAnswer(
-        *_Dense.apply(shared, label, weight, incoming, candidates, activation, mask)  # type: ignore[no-untyped-call]
+        *_Dense.apply(shared, label, weight, incoming, candidates, activation, mask, compiled)  # type: ignore[no-untyped-call]
     )
 
 
@@ -141,7 +175,7 @@ def dense_gradients(
             if incoming is not None and to_weight is not None:
                 below = incoming[0].latents[number]
                 delta.mul_(_column(incoming[0].factor, group))
-                _add(to_weight, below.value.t() @ delta, below.places, latent.places)
+                _add(to_weight, below.transposed_times(delta), below.places, latent.places)
         parts[first] = to_shared, to_label, to_weight
 
     team.run(through, len(awake), _work(rows, width, incoming))
@@ -167,6 +201,7 @@ def _answer(
     candidates: Tensor,
     activation: str,
     mask: Tensor | None,
+    compiled: bool,
 ) -> DenseAnswer:
     rows = candidates.clamp(min=0).long().t()  # (candidates, batch): a candidate is contiguous
     count, (batch, width) = len(rows), shared.shape
@@ -186,14 +221,13 @@ def _answer(
             latents.view(group.stop - group.start, batch, width).add_(shared)
             if incoming is not None:
                 below, weight = incoming[0].latents[number], incoming[1]
-                product = below.value @ (weight if below.places is None else weight[below.places])
-                latents.addcmul_(product, _column(incoming[0].factor, group))
+                latents.addcmul_(below.times(weight), _column(incoming[0].factor, group))
             latents.sigmoid_() if activation == "sigmoid" else latents.relu_()
             if mask is not None:
                 latents.mul_(mask[rows[group].flatten()])
             torch.sum(latents.square(), dim=1, out=energy[group].flatten())
             torch.sum(latents, dim=1, out=activity[group].flatten())
-            awake[number] = _awake(latents)
+            awake[number] = _awake(latents, compiled and activation == "relu")
 
     team.run(through, len(groups), _work(rows, width, incoming))
     return DenseAnswer(energy.t(), activity.t(), active.transpose(0, 1), awake)
@@ -225,8 +259,9 @@ class _Dense(torch.autograd.Function):
         candidates: Tensor,
         activation: str,
         mask: Tensor | None,
+        compiled: bool,
     ) -> DenseAnswer:
-        answer = _answer(shared, label, incoming, candidates, activation, mask)
+        answer = _answer(shared, label, incoming, candidates, activation, mask, compiled)
         ctx.given = answer.awake, incoming, candidates, activation, tuple(label.shape)
         ctx.mark_non_differentiable(answer.active)
         ctx.set_materialize_grads(False)
@@ -238,7 +273,7 @@ class _Dense(torch.autograd.Function):
     ) -> tuple[Tensor | None, ...]:
         awake, incoming, candidates, activation, shape = ctx.given
         given = awake, incoming, candidates, activation, shape, to_energy, to_activity
-        return *dense_gradients(*given), None, None, None, None
+        return *dense_gradients(*given), None, None, None, None, None
 
 
 def _delta(
@@ -253,14 +288,14 @@ def _delta(
     return delta.mul_(active * (1 - active)) if activation == "sigmoid" else delta
 
 
-def _awake(active: Tensor) -> Awake:
+def _awake(active: Tensor, compiled: bool) -> Awake:
     """Leave out the neurons that are silent throughout, if they are many enough."""
     if not active.numel():
         return Awake(active, None)
     places = active.amax(dim=0).nonzero().squeeze(1)
     if len(places) > _WORTH * active.shape[1]:
-        return Awake(active, None)
-    return Awake(active.index_select(1, places), places)
+        return Awake(active, None, compiled)
+    return Awake(active.index_select(1, places), places, compiled)
 
 
 def _add(total: Tensor, part: Tensor, rows: Tensor | None, columns: Tensor | None) -> None:

@@ -132,6 +132,52 @@ def _typed_extremes(typing: Any, array: Any, place: Any, count: Any) -> Any:
     return both(array, types.intp, types.intp), generate
 
 
+def _typed_weighted_sum(
+    typing: Any,
+    weights: Any,
+    places: Any,
+    first: Any,
+    last: Any,
+    array: Any,
+    width: Any,
+    column: Any,
+    out: Any,
+    place: Any,
+) -> Any:
+    """Set two runs of ``out`` to a weighted sum of those at ``column`` of some rows of a matrix.
+
+    ``weights`` and ``places``, the numbers of the rows, are read from ``first`` to ``last``; the
+    matrix is flat and ``width`` wide.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        weights, places, first, last, array, width, column, out, place = given
+        numbers = context.make_array(signature.args[0])(context, builder, weights).data
+        rows = context.make_array(signature.args[1])(context, builder, places).data
+        nothing = _spread(builder, ir.Constant(_FLOAT, 0.0), _RUN)
+        sums = [_kept(builder, nothing) for _ in range(2)]  # one waits while the other is added to
+        with cgutils.for_range_slice(builder, first, last, ir.Constant(_LONG, 1)) as (i, _):
+            number = builder.load(builder.gep(numbers, [i]))
+            row = builder.zext(builder.load(builder.gep(rows, [i])), _LONG)
+            start = builder.add(builder.mul(row, width), column)
+            for half, total in enumerate(sums):
+                begin = builder.add(start, ir.Constant(_LONG, half * LANES))
+                where = _at(context, builder, signature.args[4], array, begin)
+                run = builder.load(where, align=4)
+                product = builder.fmul(run, _spread(builder, number, _RUN), flags=("contract",))
+                builder.store(
+                    builder.fadd(builder.load(total), product, flags=("contract",)), total
+                )
+        for half, total in enumerate(sums):
+            begin = builder.add(place, ir.Constant(_LONG, half * LANES))
+            target = _at(context, builder, signature.args[7], out, begin)
+            builder.store(builder.load(total), target, align=4)
+        return context.get_dummy_value()
+
+    sizes = types.intp, types.intp
+    return types.void(weights, places, *sizes, array, *sizes, out, types.intp), generate
+
+
 def _typed_count(typing: Any, bits: Any) -> Any:
     """Return how many bits are set."""
 
@@ -166,3 +212,4 @@ extremes: Any = intrinsic(_typed_extremes)
 count: Any = intrinsic(_typed_count)
 first: Any = intrinsic(_typed_first)
 float_of: Any = intrinsic(_typed_float_of)
+weighted_sum: Any = intrinsic(_typed_weighted_sum)

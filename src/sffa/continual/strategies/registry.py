@@ -145,9 +145,9 @@ def expectation(method: str, scenario: str, experiences: int = 5) -> str | None:
     if scenario != "class" or not all(part in _WITHOUT_OLD_LABELS for part in parts):
         return None
     return (
-        f"{method} keeps nothing of old labels in Class IL: expect about {100 / experiences:.0f} %, "
-        f"the last of {experiences} experiences alone; replay and gaussian keep the others, a gate "
-        "with contrast_with=current keeps some"
+        f"{method} keeps nothing of old labels in Class IL: expect about "
+        f"{100 / experiences:.0f} %, the last of {experiences} experiences alone; replay and "
+        "gaussian keep the others, a gate with contrast_with=current keeps some"
     )
 
 
