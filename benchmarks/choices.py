@@ -22,7 +22,10 @@ from sffa.study.threads import limit
 
 
 def held_out(name: str, seed: int) -> Dataset:
-    """Return a dataset whose test split is a tenth of each class's training examples."""
+    """Return a dataset whose test split is a tenth of each class's training examples.
+
+    It is drawn by hand, as it was for the files that are there, and not by `sffa.splits.hold_out`.
+    """
     data = load(name)
     rng = np.random.default_rng(seed)
     places = [rng.permutation(np.flatnonzero(data.train.y == c)) for c in range(data.classes)]
@@ -75,7 +78,7 @@ def try_all(
         writer = csv.writer(stream, lineterminator="\n")
         if not stream.tell():
             writer.writerow(columns)
-        for choice in asked.choices or [""]:
+        for choice in dict.fromkeys(asked.choices or [""]):
             for seed in asked.seeds:
                 for name in asked.dataset:
                     known = {**vars(asked), "dataset": name, "choice": choice, "seed": str(seed)}

@@ -177,3 +177,23 @@ def test_what_cannot_work_is_said_before_training_and_only_then(
     found = CliRunner().invoke(app, [*SMALL, *arguments])
     assert found.exception is None
     assert ("keeps nothing of old labels" in found.stderr) == said
+
+
+@pytest.mark.parametrize(
+    ("extra", "expected"),
+    [
+        ([], "expect about 20 %"),
+        (["--experiences", "2"], "expect about 50 %"),
+        (["--experiences", "1"], None),
+        (["--set", "class_order=[[0,1,2,3,4,5,6,7,8],[9]]"], "expect about 10 %"),
+        (["--stream", "permuted", "--experiences", "2"], "expect what the last experience"),
+    ],
+)
+def test_the_warning_names_the_share_of_the_last_classes_where_the_stream_tells(
+    extra: list[str], expected: str | None, tmp_path: Path
+) -> None:
+    arguments = ["--algorithm", "bp", "--out", str(tmp_path), *extra]
+    found = CliRunner().invoke(app, [*SMALL, *arguments], catch_exceptions=False)
+    assert found.exit_code == 0
+    said = " ".join(found.stderr.split())
+    assert ("keeps nothing" not in said) if expected is None else (expected in said)

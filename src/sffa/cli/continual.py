@@ -221,16 +221,23 @@ def _warn(configs: list[ContinualConfig], console: Console) -> None:
     forgetful = [
         c
         for c in configs
-        if not preset_of(c.algorithm).kind.closed_form
+        if len(c.class_order or range(c.experiences)) > 1
+        and not preset_of(c.algorithm).kind.closed_form
         and c.network.get("contrast_with") != "current"
     ]
-    told = (
-        expectation(c.method, c.scenario, len(c.class_order or ()) or c.experiences)
-        for c in forgetful
-    )
+    told = (expectation(c.method, c.scenario, _last_share(c)) for c in forgetful)
     for line in dict.fromkeys(told):
         if line:
             console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def _last_share(config: ContinualConfig) -> float | None:
+    """Return the share of the classes that come last, where the configuration tells."""
+    if config.stream != "split":
+        return None
+    if config.class_order is None:
+        return 1 / config.experiences
+    return len(config.class_order[-1]) / sum(map(len, config.class_order))
 
 
 def _print_json(records: list[Record]) -> None:

@@ -199,7 +199,7 @@ class ThresholdLayer(Layer):
         candidates: Tensor,
         kernel: Kernel,
     ) -> Response:
-        """See `Layer.respond`. Latents are dense: products are torch's while most are awake."""
+        """See `Layer.respond`. Products are torch's; with numba, loops where few are awake."""
         mask = None if self.gate is None else self.gate.mask(self.width)
         shared, label = self._drive(x, codes)
         below_it = self._incoming(below)

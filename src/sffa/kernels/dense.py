@@ -4,8 +4,8 @@ The latents of a batch under all its labels are tens of megabytes. Written out a
 the way they cost half as much as the products, so they are made in place and normalised by a factor
 on the product. And many rectified neurons are silent under a label, above all in a stream of
 classes: those that no example of the batch wakes under it are left out of the next layer's product
-and of all gradients, which changes nothing but the time. Where most of the others are silent too,
-compiled loops go through those that are awake (`sffa.kernels.sparse_rows`).
+and of all gradients. Where most of the others are silent too, compiled loops go through those that
+are awake (`sffa.kernels.sparse_rows`). Both change the time, and the numbers by rounding only.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TOGETHER = 2**18  # latents up to which candidates are taken together
 class Awake:
     """Latents (candidates · batch, awake) under some candidates, one after the other.
 
-    They are those of the neurons at ``places``; None for all. ``compiled`` loops may take those of
-    them that are not zero.
+    They are those of the neurons at ``places``; None for all. ``compiled``: whether loops may skip
+    the zeros.
     """
 
     value: Tensor
@@ -65,7 +65,7 @@ class Awake:
             return self.value.t() @ other
         from sffa.kernels.sparse_rows import product, transposed
 
-        return product(transposed(self.rows, self.value.shape[1]), other)
+        return product(transposed(self.rows), other)
 
 
 @dataclass(frozen=True)

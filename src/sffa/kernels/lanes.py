@@ -2,7 +2,7 @@
 
 A run of `LANES` numbers is one vector here, which LLVM cuts into those that the processor has. An
 array must have a run more than what is asked for, as whole runs are read; what lies beyond counts
-for nothing.
+for nothing. `weighted_sum` reads and writes two whole runs of each row, which must be there.
 """
 
 from __future__ import annotations
@@ -135,30 +135,32 @@ def _typed_extremes(typing: Any, array: Any, place: Any, count: Any) -> Any:
 def _typed_weighted_sum(
     typing: Any,
     weights: Any,
-    places: Any,
+    rows: Any,
     first: Any,
-    last: Any,
+    end: Any,
     array: Any,
     width: Any,
     column: Any,
     out: Any,
     place: Any,
 ) -> Any:
-    """Set two runs of ``out`` to a weighted sum of those at ``column`` of some rows of a matrix.
+    """Set two runs of ``out``, at ``place``, to a weighted sum of those at ``column`` of some rows.
 
-    ``weights`` and ``places``, the numbers of the rows, are read from ``first`` to ``last``; the
-    matrix is flat and ``width`` wide.
+    ``weights`` and ``rows`` (float32, uint32) are read from ``first`` up to ``end``; the matrix is
+    flat, ``width`` wide.
     """
+    if {weights.dtype, array.dtype, out.dtype} != {types.float32} or rows.dtype != types.uint32:
+        return None  # a run would be read as what it is not
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        weights, places, first, last, array, width, column, out, place = given
+        weights, rows, first, end, array, width, column, out, place = given
         numbers = context.make_array(signature.args[0])(context, builder, weights).data
-        rows = context.make_array(signature.args[1])(context, builder, places).data
+        places = context.make_array(signature.args[1])(context, builder, rows).data
         nothing = _spread(builder, ir.Constant(_FLOAT, 0.0), _RUN)
         sums = [_kept(builder, nothing) for _ in range(2)]  # one waits while the other is added to
-        with cgutils.for_range_slice(builder, first, last, ir.Constant(_LONG, 1)) as (i, _):
+        with cgutils.for_range_slice(builder, first, end, ir.Constant(_LONG, 1)) as (i, _):
             number = builder.load(builder.gep(numbers, [i]))
-            row = builder.zext(builder.load(builder.gep(rows, [i])), _LONG)
+            row = builder.zext(builder.load(builder.gep(places, [i])), _LONG)
             start = builder.add(builder.mul(row, width), column)
             for half, total in enumerate(sums):
                 begin = builder.add(start, ir.Constant(_LONG, half * LANES))
@@ -175,7 +177,7 @@ def _typed_weighted_sum(
         return context.get_dummy_value()
 
     sizes = types.intp, types.intp
-    return types.void(weights, places, *sizes, array, *sizes, out, types.intp), generate
+    return types.void(weights, rows, *sizes, array, *sizes, out, types.intp), generate
 
 
 def _typed_count(typing: Any, bits: Any) -> Any:

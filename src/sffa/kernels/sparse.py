@@ -134,7 +134,10 @@ def add_quadratic_gradient(
 
 
 def warm_up() -> float:
-    """Compile every loop now (or read it from numba's cache) and give the seconds it took."""
+    """Compile every loop of SFFA now (or read it from numba's cache); return the seconds it took.
+
+    Those of FFA (`sffa.kernels.sparse_rows`) are compiled when most of its latents are silent.
+    """
     started = time.perf_counter()
     kernel = NumbaKernel()
     candidates = torch.zeros(1, 1, dtype=torch.int32)

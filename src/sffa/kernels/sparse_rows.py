@@ -1,35 +1,38 @@
 """Products with latents of which few are awake: only those are gone through.
 
-As FFA learns its neurons fall silent, each for other inputs: few columns of the latents are empty,
-and yet most numbers are zero. Columns of the weights are taken two runs at a time, as so many of
-all rows stay in the processor's cache.
+As FFA learns, its neurons fall silent, each for other inputs: few columns of the latents are empty,
+and yet most numbers are zero. The weights are taken 128 columns at a time, because that much of
+every row fits in the processor's cache.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from sffa.kernels import team
 from sffa.kernels.lanes import LANES, weighted_sum
 from sffa.kernels.loops import loop
 from sffa.kernels.openmp import fits
 
-_WORTH = 0.3  # share of numbers that are not zero up to which this is faster than a product
-_LEAST = 2**16  # latents that are worth looking at
+MOST_AWAKE = 0.3  # share up to which the loop is faster than torch's product on one thread
+LEAST = 2**16  # numbers that are worth a look
 
 
 class SparseRows(NamedTuple):
-    """The numbers of a matrix that are not zero, row by row; row r from ``start[r]`` on.
+    """The numbers of a matrix, ``width`` wide, that are not zero, row by row.
 
-    ``place`` are their columns.
+    Those of row r begin at ``start[r]``; ``place`` are their columns.
     """
 
-    start: np.ndarray
-    place: np.ndarray
-    value: np.ndarray
+    start: NDArray[np.int64]
+    place: NDArray[np.uint32]
+    value: NDArray[np.float32]
+    width: int
 
 
 def sparse_rows(matrix: Tensor) -> SparseRows | None:
@@ -41,16 +44,18 @@ def sparse_rows(matrix: Tensor) -> SparseRows | None:
     >>> rows.place[:3].tolist(), sparse_rows(latents + 1) is None
     ([7, 7, 7], True)
     """
-    if matrix.numel() < _LEAST or matrix.dtype != torch.float32 or not fits(matrix):
+    if matrix.numel() < LEAST or matrix.dtype != torch.float32 or not fits(matrix):
         return None
-    count = int(matrix.count_nonzero())
-    if count > _WORTH * matrix.numel():
-        return None
+    numbers = matrix.detach().numpy()
     start = np.empty(len(matrix) + 1, np.int64)
-    # One more, as every number is written before it is known whether it stays.
-    found = SparseRows(start, np.empty(count + 1, np.uint32), np.empty(count + 1, np.float32))
-    _compress(matrix.detach().numpy(), *found)
-    return found
+    _count(numbers, start)
+    threads = 1 if team.limited() else torch.get_num_threads()
+    if start[-1] > MOST_AWAKE / threads * matrix.numel():
+        return None
+    room = int(start[-1]) + 1  # a number is written before it is known whether it stays
+    place, value = np.empty(room, np.uint32), np.empty(room, np.float32)
+    _compress(numbers, place, value)
+    return SparseRows(start, place, value, matrix.shape[1])
 
 
 def product(rows: SparseRows, weight: Tensor) -> Tensor:
@@ -61,62 +66,72 @@ def product(rows: SparseRows, weight: Tensor) -> Tensor:
     True
     """
     weight = weight.detach().contiguous()
+    if weight.dtype != torch.float32 or not fits(weight) or len(weight) != rows.width:
+        raise ValueError(
+            f"expected {rows.width} rows of float32 on the CPU, got {len(weight)} of {weight.dtype}"
+        )
     width = weight.shape[1]
-    out = torch.empty(len(rows.start) - 1, width)
-    _multiply(*rows, weight.view(-1).numpy(), width, out.view(-1).numpy())
+    out = weight.new_empty(len(rows.start) - 1, width)
+    flat = weight.view(-1).numpy(), width, out.view(-1).numpy()
+    _multiply(rows.start, rows.place, rows.value, *flat)
     return out
 
 
-def transposed(rows: SparseRows, width: int) -> SparseRows:
-    """Return the same numbers column by column, of a matrix that is so wide.
+def transposed(rows: SparseRows) -> SparseRows:
+    """Return the same numbers column by column.
 
-    >>> columns = transposed(sparse_rows(torch.eye(256, 400)), 400)
+    >>> columns = transposed(sparse_rows(torch.eye(256, 400)))
     >>> product(columns, torch.ones(256, 3)).sum(dim=0)
     tensor([256., 256., 256.])
     """
-    found = SparseRows(
-        np.zeros(width + 1, np.int64), np.empty_like(rows.place), np.empty_like(rows.value)
-    )
-    _transpose(*rows, *found)
-    return found
+    start = np.zeros(rows.width + 1, np.int64)
+    place, value = np.empty_like(rows.place), np.empty_like(rows.value)
+    _transpose(rows.start, rows.place, rows.value, start, place, value)
+    return SparseRows(start, place, value, len(rows.start) - 1)
 
 
 @loop()
-def _compress(matrix, start, place, value):  # type: ignore[no-untyped-def]
-    found = start[0] = 0
+def _count(matrix: Any, start: Any) -> None:
+    """Fill ``start`` (rows + 1,)."""
+    start[0] = 0
+    for r in range(len(matrix)):
+        found = 0
+        for c in range(matrix.shape[1]):
+            found += matrix[r, c] != 0
+        start[r + 1] = start[r] + found
+
+
+@loop()
+def _compress(matrix: Any, place: Any, value: Any) -> None:
+    found = 0
     for r in range(len(matrix)):
         for c in range(matrix.shape[1]):
             number = matrix[r, c]
             place[found], value[found] = c, number
             found += number != 0
-        start[r + 1] = found
 
 
 @loop()
-def _multiply(start, place, value, weight, width, out):  # type: ignore[no-untyped-def]
-    done = 0
-    while done < width:
-        if width >= 2 * LANES:  # the last runs may begin among those before: they come out alike
-            column = min(done, width - 2 * LANES)
-            for r in range(start.size - 1):
-                weighted_sum(
-                    *(value, place, start[r], start[r + 1]),
-                    *(weight, width, column, out, r * width + column),
-                )
-            done = column + 2 * LANES
-            continue
+def _multiply(start: Any, place: Any, value: Any, weight: Any, width: int, out: Any) -> None:
+    if width < 2 * LANES:
+        out[:] = 0
         for r in range(start.size - 1):
-            for c in range(width):
-                out[r * width + c] = 0
             for i in range(start[r], start[r + 1]):
                 for c in range(width):
-                    out[r * width + c] += value[i] * weight[place[i] * width + c]
-        done = width
+                    out[r * width + c] += value[i] * weight[np.int64(place[i]) * width + c]
+        return
+    for first in range(0, width, 2 * LANES):
+        column = min(first, width - 2 * LANES)  # the last columns may be computed twice
+        for r in range(start.size - 1):
+            weighted_sum(
+                *(value, place, start[r], start[r + 1]),
+                *(weight, width, column, out, r * width + column),
+            )
 
 
 @loop()
-def _transpose(start, place, value, begin, row, number):  # type: ignore[no-untyped-def]
-    """Fill the second matrix; ``begin`` is nothing at first."""
+def _transpose(start: Any, place: Any, value: Any, begin: Any, row: Any, number: Any) -> None:
+    """Fill the second matrix; ``begin`` is zero at first."""
     for i in range(start[-1]):
         begin[place[i] + 1] += 1
     for c in range(begin.size - 1):

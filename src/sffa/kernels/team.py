@@ -54,6 +54,7 @@ class _Worker(threading.Thread):
         torch.get_num_threads()  # sets the thread's number, which then stays as it is set here
         if self._limits is not None:
             self._limits.set(1, 1)
+            _team.caller.threads, _team.caller.loops = 1, True
         while True:
             self._begin.acquire()
             try:

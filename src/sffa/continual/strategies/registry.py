@@ -130,11 +130,12 @@ def describe(strategy: Strategy) -> tuple[str, dict[str, Any]]:
 _WITHOUT_OLD_LABELS = ("naive", "ewc", "ewc-online", "si", "mas", "lwf", "masking")
 
 
-def expectation(method: str, scenario: str, experiences: int = 5) -> str | None:
+def expectation(method: str, scenario: str, last: float | None = None) -> str | None:
     """Return one line to say before training where a method cannot work in a scenario, else None.
 
     In the paper and here (results/rq2.csv) such methods end Class IL knowing the last experience
-    alone. Methods joined by + can work as soon as one of them can.
+    alone; ``last`` is its share of the classes, if known. Methods joined by + can work as soon as
+    one of them can.
 
     >>> expectation("ewc", "class").partition(":")[0]
     'ewc keeps nothing of old labels in Class IL'
@@ -144,10 +145,10 @@ def expectation(method: str, scenario: str, experiences: int = 5) -> str | None:
     parts = method.split("+")
     if scenario != "class" or not all(part in _WITHOUT_OLD_LABELS for part in parts):
         return None
+    share = "" if last is None else f"about {100 * last:.0f} %, "
     return (
-        f"{method} keeps nothing of old labels in Class IL: expect about "
-        f"{100 / experiences:.0f} %, the last of {experiences} experiences alone; replay and "
-        "gaussian keep the others, a gate with contrast_with=current keeps some"
+        f"{method} keeps nothing of old labels in Class IL: expect {share}what the last experience "
+        "teaches; replay and gaussian keep the others, a gate with contrast_with=current keeps some"
     )
 
 
