@@ -19,7 +19,8 @@ from sffa.kernels.lanes import LANES, weighted_sum
 from sffa.kernels.loops import loop
 from sffa.kernels.openmp import fits
 
-MOST_AWAKE = 0.3  # share up to which the loop is faster than torch's product on one thread
+MOST_AWAKE = 0.3  # share up to which the loop is faster than torch's product on one thread; what
+# is gained is in results/awake.json
 LEAST = 2**16  # numbers that are worth a look
 
 
