@@ -49,9 +49,8 @@ def sparse_rows(matrix: Tensor) -> SparseRows | None:
         return None
     numbers = matrix.detach().numpy()
     start = np.empty(len(matrix) + 1, np.int64)
-    _count(numbers, start)
     threads = 1 if team.limited() else torch.get_num_threads()
-    if start[-1] > MOST_AWAKE / threads * matrix.numel():
+    if not _count(numbers, start, MOST_AWAKE / threads * matrix.numel()):
         return None
     room = int(start[-1]) + 1  # a number is written before it is known whether it stays
     place, value = np.empty(room, np.uint32), np.empty(room, np.float32)
@@ -92,14 +91,17 @@ def transposed(rows: SparseRows) -> SparseRows:
 
 
 @loop()
-def _count(matrix: Any, start: Any) -> None:
-    """Fill ``start`` (rows + 1,)."""
+def _count(matrix: Any, start: Any, most: float) -> bool:
+    """Fill ``start`` (rows + 1,); return whether there are no more than ``most`` numbers."""
     start[0] = 0
     for r in range(len(matrix)):
         found = 0
         for c in range(matrix.shape[1]):
             found += matrix[r, c] != 0
         start[r + 1] = start[r] + found
+        if start[r + 1] > most:
+            return False
+    return True
 
 
 @loop()
