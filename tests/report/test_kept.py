@@ -121,9 +121,14 @@ def test_the_table_tells_settings_apart(tmp_path: Path) -> None:
 def test_other_scenarios_stand_in_a_table_of_their_own_beside_replay(tmp_path: Path) -> None:
     records = [
         made(method, "sffa", seed, acc + seed, {"scenario": "domain"}, strategy_mb=kept_mb)
-        for method, acc, kept_mb in (("gaussian", 96.0, 1.65), ("replay", 94.0, 0.39))
+        for method, acc, kept_mb in (
+            *(("gaussian", 96.0, 1.65), ("replay", 94.0, 0.39), ("naive", 70.0, 0.0)),
+        )
         for seed in (0, 1)
     ]
+    ridge = {"scenario": "domain"}
+    records += [made("naive", "ridge", seed, 95.0, ridge, learner_mb=7.5) for seed in (0, 1)]
     text = write_markdown(tmp_path / "R.md", records).read_text().replace("\\", "")
     row = "| Split-MNIST | Domain IL | SFFA | 96.50 ± 0.50 | 2 | 1.65 | 94.50 ± 0.50 | 2 | 0.39 |"
-    assert f"{row} **+2.00 [+2.00, +2.00]** |" in text, text
+    assert f"{row} 70.50 ± 0.50 | 2 | 0.00 | **+2.00 [+2.00, +2.00]** |" in text, text
+    assert "| Ridge | – | 0 | – | – | 0 | – | 95.00 ± 0.00 | 2 | 7.50 | – |" in text, text

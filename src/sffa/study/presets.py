@@ -135,13 +135,13 @@ REMEMBER_SCENARIOS = Study(
         Grid(
             axes={
                 **_DOMAIN_AND_TASK,
-                "method": ["gaussian", "replay"],
+                "method": ["gaussian", "replay", "naive"],
                 "algorithm": ["sffa-contrast", "sffa", "bp"],
             }
         ),
         Grid(
             base={"method": "naive"},
-            axes={**_DOMAIN_AND_TASK, "algorithm": ["sffa-contrast", "ridge", "slda"]},
+            axes={**_DOMAIN_AND_TASK, "algorithm": ["ridge", "slda"]},
         ),
     ),
     seeds=tuple(range(3)),
