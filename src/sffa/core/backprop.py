@@ -20,6 +20,7 @@ from sffa.core.learner import Learner, listed
 from sffa.core.seeds import generator
 from sffa.core.weight_inputs import WeightInputs
 from sffa.errors import DataError, ModelFileError
+from sffa.kernels.products import linear
 
 
 class BackpropConfig(Strict):
@@ -104,7 +105,7 @@ class Backprop(Learner, kind="backprop"):
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the logits (batch, candidates); where an example has no candidate, -inf."""
-        hidden: Tensor = self.body(self.prepare(x))
+        hidden = self._hidden(self.prepare(x))
         candidates = self.candidates(len(hidden), task)
         if task is None:
             return self._head(None, hidden)
@@ -135,12 +136,18 @@ class Backprop(Learner, kind="backprop"):
             yield WeightInputs(f"heads.{key}.weight", 1, rows)
             yield WeightInputs(f"heads.{key}.bias", None, one)
 
+    def _hidden(self, x: Tensor) -> Tensor:
+        """Return the activity of the last hidden layer, as ``body(x)`` does."""
+        for layer in self.body:
+            x = linear(x, layer.weight, layer.bias) if isinstance(layer, nn.Linear) else layer(x)
+        return x
+
     def _head(self, task: int | None, hidden: Tensor) -> Tensor:
         head = self._find("all" if task is None else str(task))
         if task is None and (head is None or len(head.weight) != len(self.classes)):
             raise DataError("the classes were met in tasks, each with its head: say which task")
         assert head is not None
-        return F.linear(hidden, head.weight, head.bias)
+        return linear(hidden, head.weight, head.bias)
 
     def _find(self, key: str) -> nn.Linear | None:
         head = self.heads[key] if key in self.heads else None  # noqa: SIM401 (has no get)

@@ -20,6 +20,7 @@ from sffa.core.layers import Layer, SymmetricLayer, gradient_of
 from sffa.kernels import compiled_loss
 from sffa.kernels.compiled_loss import LossOptions
 from sffa.kernels.layer_pass import Below, LayerPass
+from sffa.kernels.products import product
 from sffa.kernels.winners import Winners
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class CompiledStep:
             self.candidates.copy_(candidates)
             self._asked = now
         for layer, made in zip(layers, self.passes, strict=False):
-            torch.mm(x, layer.image, out=made.shared)
+            product(x, layer.image, out=made.shared)
             made.fill_label(codes, layer.code, layer.bias)
             made.scan(layer.latent)
 
@@ -98,7 +99,7 @@ class CompiledStep:
         weight = layer.latent
         made.gradients.run(None if weight is None else gradient_of(weight))
         made.gradients.fill_label(codes, gradient_of(layer.code), gradient_of(layer.bias))
-        torch.mm(x.t(), made.gradients.to_shared, out=gradient_of(layer.image))
+        product(x.t(), made.gradients.to_shared, out=gradient_of(layer.image))
         return loss
 
 

@@ -28,6 +28,7 @@ from sffa.kernels import (
     expand,
     norm_factor,
 )
+from sffa.kernels.products import product
 from sffa.kernels.winners import TINY
 
 
@@ -111,7 +112,7 @@ class Layer(nn.Module, ABC):
         to_latent: Tensor | None,
     ) -> None:
         """Set every parameter's ``grad`` from what `gradients` returned."""
-        torch.mm(x.t(), to_shared, out=gradient_of(self.image))
+        product(x.t(), to_shared, out=gradient_of(self.image))
         torch.mm(codes.t(), to_label, out=gradient_of(self.code))
         torch.sum(to_label, dim=0, out=gradient_of(self.bias))
         if self.latent is not None:
@@ -119,7 +120,7 @@ class Layer(nn.Module, ABC):
 
     def _drive(self, x: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the images' part of the drive, a bare product, and the labels', with the bias."""
-        shared = x @ self.image
+        shared = product(x, self.image)
         return shared, torch.addmm(self.bias, codes, self.code)
 
     def _activity(self, total: Tensor, energies: Energies) -> Tensor:

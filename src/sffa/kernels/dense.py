@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sffa.kernels import team
+from sffa.kernels.products import product
 
 if TYPE_CHECKING:
     from sffa.kernels.sparse_rows import SparseRows
@@ -54,18 +55,19 @@ class Awake:
         """Return the product with the rows of a matrix (neurons, width) that are awake."""
         part = weight if self.places is None else weight[self.places]
         if self.rows is None:
-            return self.value @ part
-        from sffa.kernels.sparse_rows import product
+            return product(self.value, part)
+        from sffa.kernels.sparse_rows import product as sparse_product
 
-        return product(self.rows, part)
+        return sparse_product(self.rows, part)
 
     def transposed_times(self, other: Tensor) -> Tensor:
         """Return the product (awake, width) of the transposed latents with a matrix."""
         if self.rows is None:
-            return self.value.t() @ other
-        from sffa.kernels.sparse_rows import product, transposed
+            return product(self.value.t(), other)
+        from sffa.kernels.sparse_rows import product as sparse_product
+        from sffa.kernels.sparse_rows import transposed
 
-        return product(transposed(self.rows), other)
+        return sparse_product(transposed(self.rows), other)
 
 
 @dataclass(frozen=True)
