@@ -24,12 +24,13 @@ def describe() -> dict[str, Any]:
 
 @functools.cache
 def _fixed() -> dict[str, Any]:
+    cpu = cpu_field("model name") or platform.processor() or platform.machine()
     return {
         "version": __version__,
         "commit": _commit(),
         "python": platform.python_version(),
         "libraries": {name: _installed(name) for name in _LIBRARIES},
-        "machine": {"cpu": _cpu(), "cores": cores(), "os": platform.platform()},
+        "machine": {"cpu": cpu, "cores": cores(), "os": platform.platform()},
     }
 
 
@@ -64,11 +65,12 @@ def _commit() -> str | None:
     return str(head.stdout).strip() + ("+" if str(changed.stdout).strip() else "")
 
 
-def _cpu() -> str:
+def cpu_field(name: str) -> str:
+    """Return what Linux says of the first processor, such as ``vendor_id``; else nothing."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
+            if line.startswith(name):
                 return line.split(":", 1)[1].strip()
     except OSError:
         pass
-    return platform.processor() or platform.machine()
+    return ""

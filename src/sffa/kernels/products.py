@@ -10,12 +10,13 @@ stays with its bits.
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from sffa.environment import cpu_field
 
 LEAST = 2**21  # multiply-adds from which oneDNN's call is worth it
 _FEWEST = 16  # rows and columns below which MKL is as fast
@@ -53,25 +54,14 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @cache
 def wide_only_in_onednn() -> bool:
-    """Whether oneDNN has wider vectors on this processor than MKL: AVX-512, and not Intel's."""
+    """Whether oneDNN has wider vectors on this processor than MKL: AVX-512 on one of AMD's."""
     return (
         torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
         and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         and torch.backends.cpu.get_cpu_capability() == "AVX512"
         and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-        and _vendor() == "AuthenticAMD"
+        and cpu_field("vendor_id") == "AuthenticAMD"
     )
-
-
-def _vendor() -> str:
-    """Return the maker of the processor; empty where the system does not say."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("vendor_id"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return ""
 
 
 def _for_onednn(left: Tensor, right: Tensor) -> bool:
