@@ -30,6 +30,7 @@ from sffa.core.evaluation import accuracy
 from sffa.core.examples import Arrays, Examples, pair_of, weights_of
 from sffa.core.growth import Growth, update_optimizer
 from sffa.core.hooks import NO_HOOKS, Step, StepHooks
+from sffa.core.input_dropout import with_gaps
 from sffa.core.learner import Learner
 from sffa.core.lr_schedule import LRSchedule, lr_factor, schedule_of
 from sffa.core.negatives import Negatives, NegativeScheme, scheme_of
@@ -82,6 +83,9 @@ class Trainer(TrainerFiles):
         A folder where all layers but the one that is trained wait in files, and what the layer
         below it answers on disk; for SFFA and ``schedule="greedy"``. `Trainer.load` of the folder
         goes on; see `save`.
+    input_dropout
+        Share of the values of each training example that are hidden, that is set to their mean,
+        drawn anew in every step.
 
     Parts of your own (``negatives``, ``lr_schedule``, ``optimizer``) may also be named, as
     ``module:Class`` or ``module:Class(name=value)``.
@@ -108,6 +112,7 @@ class Trainer(TrainerFiles):
         lr_schedule: LRSchedule | type = "constant",
         optimizer: Optimizer | type[Optimizer] | Callable[..., Optimizer] | str = "adam",
         offload: str | os.PathLike[str] | None = None,
+        input_dropout: float = 0.0,
     ) -> None:
         _check_choice("schedule", schedule, SCHEDULES)
         if not learner.contrastive and (negatives != "all" or schedule != "online"):
@@ -121,12 +126,15 @@ class Trainer(TrainerFiles):
             raise ConfigurationError(f"lr must be positive, got {lr}")
         if seed < 0:
             raise ConfigurationError(f"seed must not be negative, got {seed}")
+        if not 0 <= input_dropout < 1:
+            raise ConfigurationError(f"input_dropout must lie in [0, 1), got {input_dropout}")
         self.learner = learner
         self.lr = lr
         self.scheme = scheme_of(negatives)
         self.schedule = schedule
         self.seed = seed
         self.standardise = standardise
+        self.input_dropout = input_dropout
         self._schedule = schedule_of(lr_schedule)
         self.layer: int | None = 0 if schedule == "greedy" else None
         self.epochs_done = 0
@@ -165,6 +173,10 @@ class Trainer(TrainerFiles):
         """Refuse to train with layers in files what needs more of them than one."""
         if self.schedule != "greedy":
             raise ConfigurationError("offload trains one layer at a time: use schedule='greedy'")
+        if self.input_dropout:
+            raise ConfigurationError(
+                "offload keeps what a layer answers to each example as it is: leave input_dropout=0"
+            )
         if self.scheme not in ("all", "uniform"):
             raise ConfigurationError(
                 f"negatives='{self.negatives}' may ask every layer in every step: with offload, "
@@ -192,9 +204,10 @@ class Trainer(TrainerFiles):
 
     def __repr__(self) -> str:
         scaled = "" if self.learner.standardised else f", standardise={self.standardise}"
+        hidden = f", input_dropout={self.input_dropout}" if self.input_dropout else ""
         return (
             f"Trainer(lr={self.lr}, negatives='{self.negatives}', schedule='{self.schedule}', "
-            f"seed={self.seed}{scaled}, epochs_done={self.epochs_done})\n{self.learner!r}"
+            f"seed={self.seed}{scaled}{hidden}, epochs_done={self.epochs_done})\n{self.learner!r}"
         )
 
     def step(
@@ -236,6 +249,9 @@ class Trainer(TrainerFiles):
         check_finite(batch.x, " of the batch")
         if self.learner.closed_form:
             return self._observe(batch, clock)
+        if self.input_dropout:
+            gaps = with_gaps(batch.x, self.input_dropout, self.learner.mean, self.rng)
+            batch = batch._replace(x=gaps)
         if hooks.has_extra_loss:
             loss = self._backward_with_term(batch, weight, hooks, clock)
         else:

@@ -36,7 +36,8 @@ class TrainerFiles:
     rng: np.random.Generator
     optimizer: Optimizer
     offload: Offload | None = None
-    _source: optimizers.Source = optimizers.ADAM  # of the class too: earlier pickles have none
+    input_dropout: float = 0.0  # of the class too: earlier pickles have none, as of the two below
+    _source: optimizers.Source = optimizers.ADAM
     _schedule: LRSchedule = "constant"
 
     def state(self) -> dict[str, Any]:
@@ -45,6 +46,8 @@ class TrainerFiles:
         if self._source != optimizers.ADAM:
             own = {"optimizer": kept_name("optimizer", self._source)}
             own["optimizer_numbers"] = optimizers.numbers_of(self.optimizer, self._names())
+        if self.input_dropout:
+            own["input_dropout"] = self.input_dropout
         return {
             **own,
             "lr": self.lr,
@@ -116,7 +119,8 @@ class TrainerFiles:
     def _restored(cls, learner: Learner, state: dict[str, Any], tensors: dict[str, Tensor]) -> Self:
         checked = TrainingState.checked(state, learner.depth)
         given = checked.lr, checked.negatives, checked.schedule, checked.seed
-        parts = {"lr_schedule": checked.lr_schedule, "optimizer": checked.optimizer}
+        parts: dict[str, Any] = {"lr_schedule": checked.lr_schedule, "optimizer": checked.optimizer}
+        parts["input_dropout"] = checked.input_dropout
         offloaded = getattr(learner, "offloaded", None)
         folder = None if offloaded is None else offloaded.folder
         make: Any = cls

@@ -50,6 +50,7 @@ class TrainingState(BaseModel):
     rng: _Draws
     lr_schedule: _Name = "constant"
     optimizer: _Name = "adam"
+    input_dropout: Annotated[float, Field(ge=0, lt=1, strict=True)] = 0.0
     optimizer_numbers: _Numbers = _Numbers()
 
     @classmethod

@@ -77,7 +77,7 @@ class Network:
         self.labels: list[Any] | None = None
         self.notes: dict[str, Any] = {}
         self.training: dict[str, Any] = {"schedule": "online", "lr_schedule": "constant"}
-        self.training |= {"seed": seed, "epochs_done": 0, "layer": None}
+        self.training |= {"seed": seed, "epochs_done": 0, "layer": None, "input_dropout": 0.0}
         self.negatives = negatives
         self.rng = generator(seed, "training")
         self.optimizer = Adam(lr)
@@ -159,6 +159,8 @@ class Network:
         if new:
             self.add_classes(new)
         columns = np.array([self.classes.index(number) for number in numbers.tolist()])
+        if share := self.training["input_dropout"]:  # a hidden value is its mean
+            images[self.rng.random(images.shape, np.float32) < share] = 0
         candidates = self._negatives(images, columns)
         self.loss = 0.0
         for layer, loss, gradients in self.gradients(images, columns, candidates):
@@ -426,10 +428,13 @@ def _restore_training(network: Network, training: dict[str, Any], arrays: dict[s
     """Set the draws and Adam's moments from a file, if it has a trainer's."""
     if not training:
         return
+    training = {"input_dropout": 0.0, **training}
     network.training = {name: training[name] for name in network.training if name in training}
     trained = network.training["layer"]
     if trained is not None and not 0 <= trained < len(network.layers):
         raise ModelFileError(f"layer {trained} of {len(network.layers)} is to be trained")
+    if not 0 <= (share := network.training["input_dropout"]) < 1:
+        raise ModelFileError(f"input_dropout must lie in [0, 1), got {share}")
     network.rng.bit_generator.state = training["rng"]
     for layer in network.layers:
         for name, block in layer.blocks.items():

@@ -72,6 +72,9 @@ class StaticConfig(Strict):
     )
     hidden: Widths = (1400, 1400)
     network: dict[str, Any] = Field(default_factory=dict, description="fields of NetworkConfig")
+    input_dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="share of the input values hidden in each step"
+    )
     holdout: int = Field(default=5000, ge=0, description="training examples kept to choose by")
     backend: Literal["auto", "torch", "numba"] = Field(
         default="auto", description="backend of the forward-forward networks"
@@ -81,7 +84,7 @@ class StaticConfig(Strict):
     )
 
     renamed: ClassVar[dict[str, str]] = {"kernels": "backend"}
-    later: ClassVar[tuple[str, ...]] = ("lr_schedule", "optimizer")
+    later: ClassVar[tuple[str, ...]] = ("lr_schedule", "optimizer", "input_dropout")
 
     @model_validator(mode="before")
     @classmethod
@@ -237,9 +240,17 @@ def make_trainer(
     )
     learner.standardise(data.mean, data.std)
     negatives = config.negatives if network and config.negatives != "none" else "all"
-    given = config.lr, negatives, config.schedule, config.seed
-    parts = {"lr_schedule": config.lr_schedule, "optimizer": config.optimizer}
-    trainer = Trainer(learner.to(device), *given, **parts, offload=offload)  # type: ignore[arg-type]
+    trainer = Trainer(
+        learner.to(device),
+        config.lr,
+        negatives,
+        config.schedule,
+        config.seed,
+        lr_schedule=config.lr_schedule,
+        optimizer=config.optimizer,
+        offload=offload,
+        input_dropout=config.input_dropout,
+    )
     for width in config.hidden[len(hidden) :]:
         trainer.deepen(width)
         trainer.layer = 0
