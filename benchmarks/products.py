@@ -48,7 +48,8 @@ def step(algorithm: str) -> Callable[[], object]:
     rng = torch.Generator().manual_seed(0)
     x, y = torch.randn(512, 784, generator=rng), torch.arange(512) % 10
     net = make(algorithm, 784, classes=range(10))
-    trainer = Trainer(net, lr=1e-4, negatives="uniform", standardise=False)
+    negatives = "uniform" if net.contrastive else "all"
+    trainer = Trainer(net, lr=1e-4, negatives=negatives, standardise=False)
     return lambda: trainer.step(x, y)
 
 
