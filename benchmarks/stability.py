@@ -8,6 +8,7 @@ with the same ``--out`` goes on where the first one was stopped.
 
     SFFA_DATA_DIR=… python benchmarks/stability.py [--seeds 5] [--widths 400 1400] [--lr 1e-3]
                                                     [--out results/stability.csv]
+                                                    [--figure results/figures/stability.svg]
 """
 
 from __future__ import annotations
@@ -20,12 +21,19 @@ from typing import Any
 from sffa.analysis.stability import Trace, compare
 from sffa.data import load
 from sffa.files import write_text
-from sffa.report.drawing import table
+from sffa.report.drawing import finish, table
+from sffa.report.style import styled
 from sffa.study.statistics import paired
 from sffa.study.threads import limit
 
 PLACE = ("dataset", "epochs", "lr", "width")
 MEASURES = ("spikes", "largest_rise", "mean_rise", "last_loss")
+TITLES = {
+    "spikes": "Spikes, relative to the median",
+    "largest_rise": "Largest rise of the loss",
+    "mean_rise": "Mean rise of the loss",
+    "last_loss": "Loss in the last epoch",
+}
 Row = dict[str, Any]
 
 
@@ -90,6 +98,39 @@ def show(rows: list[Row]) -> None:
             print(text)
 
 
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw each measure without the term and with it, a line for each seed."""
+    from matplotlib.figure import Figure
+
+    widths = sorted({int(row["width"]) for row in rows})
+    with styled():
+        figure = Figure(figsize=(9.6, 2.8))
+        for axes, (name, title) in zip(
+            figure.subplots(1, len(TITLES)), TITLES.items(), strict=True
+        ):
+            for number, width in enumerate(widths):
+                here = [row for row in rows if int(row["width"]) == width]
+                for seed in sorted({int(row["seed"]) for row in here}):
+                    by_term = {r["term"]: float(r[name]) for r in here if int(r["seed"]) == seed}
+                    places = 3 * number, 3 * number + 1
+                    pair = by_term["without"], by_term["with"]
+                    axes.plot(places, pair, color=f"C{number}", marker="o", markersize=3)
+            ticks = [3 * n + term for n in range(len(widths)) for term in (0, 1)]
+            labels = [f"{term}\n{width}" for width in widths for term in ("without", "with")]
+            axes.set_xticks(ticks, labels, fontsize=6)
+            axes.set_title(title, fontsize=8)
+            axes.set_ylim(0, None)
+        drawing = finish(
+            "stability",
+            "The loss without and with the activity term",
+            "A line is a seed; below, the width of both layers. "
+            f"ReLU networks, {rows[0]['epochs']} epochs of {rows[0]['dataset']}.",
+            figure,
+            rows,
+        )
+    write_text(path, drawing.svg)
+
+
 def main() -> None:
     """Measure what is missing, write after every pair, print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -99,6 +140,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=26)
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--out", type=Path, default=Path("results/stability.csv"))
+    parser.add_argument("--figure", type=Path)
     given = parser.parse_args()
     if given.epochs < 2:
         parser.error("rises count after the first epoch: --epochs 2 or more")
@@ -116,6 +158,8 @@ def main() -> None:
                 write_text(given.out, table(rows))
                 print(*rows[-2:], sep="\n", flush=True)
     show(rows)
+    if given.figure:
+        draw(rows, given.figure)
 
 
 if __name__ == "__main__":
