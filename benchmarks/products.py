@@ -1,9 +1,9 @@
 """What `sffa.kernels.products` gains: products of the sizes of training, by oneDNN and by MKL.
 
-Each size is timed with both in turn, one thread unless OMP_NUM_THREADS says otherwise; a step of
-each algorithm on 512 examples of the paper's size likewise.
+Each size is timed with both in turn, on one thread unless --threads says otherwise; a step of each
+algorithm on 512 examples of the paper's size likewise.
 
-OMP_NUM_THREADS=1 python benchmarks/products.py [--out results/products.json]
+python benchmarks/products.py [--threads 1] [--out results/products.json]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sffa.core import Trainer, make
 from sffa.environment import describe
 from sffa.files import write_text
 from sffa.kernels import products
+from sffa.study.threads import limit
 
 SIZES = ((32, 784, 200), (128, 784, 1400), (512, 784, 1400), (1024, 1400, 1400))
 ALGORITHMS = ("sffa", "ffa", "bp")
@@ -56,9 +57,12 @@ def step(algorithm: str) -> Callable[[], object]:
 def main() -> None:
     """Time all sizes and algorithms."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    found: dict[str, Any] = {"chosen_here": products.wide_only_in_onednn(), "products": {}}
+    limit(given.threads)
+    found: dict[str, Any] = {"threads": given.threads}
+    found |= {"chosen_here": products.wide_only_in_onednn(), "products": {}}
     for rows, inner, columns in SIZES:
         left, right = torch.randn(rows, inner), torch.randn(inner, columns)
         row = both(lambda left=left, right=right: products.product(left, right))

@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def measures(trace: Trace) -> dict[str, float]:
-    """Return what is compared of a trace; rises count after the first epoch."""
+    """Return what is compared of a trace: spikes of all updates, rises after the first epoch."""
     rises = trace.rises()[trace.updates_per_epoch :]
     found = {
         "spikes": len(trace.spikes()),
@@ -99,7 +99,7 @@ def show(rows: list[Row]) -> None:
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Draw each measure without the term and with it, a line for each seed."""
+    """Draw each measure of one dataset without the term and with it, a line for each seed."""
     from matplotlib.figure import Figure
 
     widths = sorted({int(row["width"]) for row in rows})
@@ -124,7 +124,8 @@ def draw(rows: list[Row], path: Path) -> None:
             "stability",
             "The loss without and with the activity term",
             "A line is a seed; below, the width of both layers. "
-            f"ReLU networks, {rows[0]['epochs']} epochs of {rows[0]['dataset']}.",
+            f"ReLU networks, {rows[0]['epochs']} epochs of {rows[0]['dataset']}; rises count after "
+            "the first of them.",
             figure,
             rows,
         )
@@ -159,7 +160,12 @@ def main() -> None:
                 print(*rows[-2:], sep="\n", flush=True)
     show(rows)
     if given.figure:
-        draw(rows, given.figure)
+        asked = [
+            row
+            for row in rows
+            if (row["dataset"], *map(float, (row["epochs"], row["lr"]))) == place
+        ]
+        draw(asked, given.figure)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import torch
 from tests.contracts.learners import learner, same, snapshot
 
 from sffa import Trainer, lite
-from sffa.core import Callback
+from sffa.core import Callback, make
 from sffa.core.input_dropout import with_gaps
-from sffa.errors import ConfigurationError
+from sffa.errors import ConfigurationError, DataError
 from sffa.study import StaticConfig, run_static
 
 
@@ -73,6 +73,24 @@ def test_a_share_that_is_none_is_refused(share):
 def test_layers_in_files_cannot_have_it(tmp_path):
     with pytest.raises(ConfigurationError, match="leave input_dropout=0"):
         Trainer(learner("sffa"), schedule="greedy", offload=tmp_path / "net", input_dropout=0.1)
+
+
+def test_closed_forms_cannot_have_it():
+    with pytest.raises(ConfigurationError, match="Ridge learns each example once"):
+        Trainer(make("ridge", 4, classes=range(2)), input_dropout=0.1)
+
+
+@pytest.mark.parametrize("features", [1, 9])
+def test_examples_of_other_features_are_refused_before_any_is_hidden(features, digits):
+    trainer = Trainer(learner("sffa"), input_dropout=0.1)
+    trainer.fit(*(part[:100] for part in digits), epochs=1)
+    trainer.learner.standardise(np.zeros(64, np.float32), np.ones(64, np.float32))
+    with pytest.raises(DataError, match="expected examples of 64 features"):
+        trainer.step(torch.zeros(4, features), torch.zeros(4, dtype=torch.int64))
+
+
+def test_images_stay_images():
+    assert with_gaps(torch.ones(3, 4, 2), 0.5, torch.zeros(1), np.random.default_rng(0)).ndim == 3
 
 
 def test_a_static_run_takes_it_and_older_records_keep_their_hash():

@@ -105,7 +105,7 @@ class Backprop(Learner, kind="backprop"):
 
     def outputs(self, x: Tensor | Array, task: Task = None) -> Tensor:
         """Return the logits (batch, candidates); where an example has no candidate, -inf."""
-        hidden = self._hidden(self.prepare(x))
+        hidden: Tensor = self.body(self.prepare(x))
         candidates = self.candidates(len(hidden), task)
         if task is None:
             return self._head(None, hidden)
@@ -136,18 +136,13 @@ class Backprop(Learner, kind="backprop"):
             yield WeightInputs(f"heads.{key}.weight", 1, rows)
             yield WeightInputs(f"heads.{key}.bias", None, one)
 
-    def _hidden(self, x: Tensor) -> Tensor:
-        """Return the activity of the last hidden layer, as ``body(x)`` does."""
-        for layer in self.body:
-            x = linear(x, layer.weight, layer.bias) if isinstance(layer, nn.Linear) else layer(x)
-        return x
-
     def _head(self, task: int | None, hidden: Tensor) -> Tensor:
         head = self._find("all" if task is None else str(task))
         if task is None and (head is None or len(head.weight) != len(self.classes)):
             raise DataError("the classes were met in tasks, each with its head: say which task")
         assert head is not None
-        return linear(hidden, head.weight, head.bias)
+        logits: Tensor = head(hidden)
+        return logits
 
     def _find(self, key: str) -> nn.Linear | None:
         head = self.heads[key] if key in self.heads else None  # noqa: SIM401 (has no get)
@@ -209,9 +204,15 @@ class Backprop(Learner, kind="backprop"):
         return growths
 
 
+class _Linear(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what `torch.nn.Linear` does, multiplied as this processor does it best."""
+        return linear(x, self.weight, self.bias)
+
+
 def _linear(fan_in: int, width: int, rng: Any) -> nn.Linear:
     """Make a linear layer with torch's default distribution, drawn from our generator."""
-    layer = nn.Linear(fan_in, width, device="meta").to_empty(device="cpu")
+    layer = _Linear(fan_in, width, device="meta").to_empty(device="cpu")
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.copy_(uniform(rng, fan_in**-0.5, *parameter.shape))

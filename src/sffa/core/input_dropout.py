@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def with_gaps(x: Tensor, share: float, mean: Tensor, rng: np.random.Generator) -> Tensor:
-    """Return examples (batch, features), a share of whose values, drawn anew, is their mean.
+    """Return examples (batch, …) with a share of their values, drawn anew, set to the mean.
 
     Pixels as bytes become shares of 255. What is left is not made larger, as in dropout of hidden
     units: a hidden value says what an input says on average, which is zero once standardised.
@@ -22,4 +22,4 @@ def with_gaps(x: Tensor, share: float, mean: Tensor, rng: np.random.Generator) -
     if x.dtype == torch.uint8:
         values = values / 255
     hidden = torch.from_numpy(rng.random(values.shape, np.float32) < share)
-    return torch.where(hidden.to(x.device), mean, values)
+    return torch.where(hidden.to(x.device), mean, values).reshape(x.shape)

@@ -232,15 +232,19 @@ class Learner(nn.Module, ABC):
     def prepare(self, x: Tensor | Array) -> Tensor:
         """Flatten a batch to (batch, inputs), move it to the device and standardise it."""
         tensor = tensor_of(x, self.device)
-        shape = tensor.shape
+        self.check_features(tensor)
+        if tensor.ndim != 2:
+            tensor = tensor.reshape(len(tensor), self.inputs)
+        shift, scale = self._affine(255.0 if tensor.dtype == torch.uint8 else 1.0)
+        return torch.addcmul(shift, tensor.float(), scale)
+
+    def check_features(self, x: Tensor) -> None:
+        """Raise `DataError` for a batch whose examples have other than ``inputs`` features."""
+        shape = x.shape
         if not shape or (shape[0] and shape[1:].numel() != self.inputs):
             raise DataError(
                 f"expected examples of {self.inputs} features, got a batch of shape {tuple(shape)}"
             )
-        if len(shape) != 2:
-            tensor = tensor.reshape(shape[0], self.inputs)
-        shift, scale = self._affine(255.0 if tensor.dtype == torch.uint8 else 1.0)
-        return torch.addcmul(shift, tensor.float(), scale)
 
     def _affine(self, unit: float) -> tuple[Tensor, Tensor]:
         """Return what `prepare` adds and multiplies by, kept until mean or deviation change."""

@@ -128,6 +128,10 @@ class Trainer(TrainerFiles):
             raise ConfigurationError(f"seed must not be negative, got {seed}")
         if not 0 <= input_dropout < 1:
             raise ConfigurationError(f"input_dropout must lie in [0, 1), got {input_dropout}")
+        if input_dropout and learner.closed_form:
+            raise ConfigurationError(
+                f"{type(learner).__name__} learns each example once: leave input_dropout=0"
+            )
         self.learner = learner
         self.lr = lr
         self.scheme = scheme_of(negatives)
@@ -250,6 +254,7 @@ class Trainer(TrainerFiles):
         if self.learner.closed_form:
             return self._observe(batch, clock)
         if self.input_dropout:
+            self.learner.check_features(batch.x)
             gaps = with_gaps(batch.x, self.input_dropout, self.learner.mean, self.rng)
             batch = batch._replace(x=gaps)
         if hooks.has_extra_loss:

@@ -120,7 +120,8 @@ class TrainerFiles:
         checked = TrainingState.checked(state, learner.depth)
         given = checked.lr, checked.negatives, checked.schedule, checked.seed
         parts: dict[str, Any] = {"lr_schedule": checked.lr_schedule, "optimizer": checked.optimizer}
-        parts["input_dropout"] = checked.input_dropout
+        if checked.input_dropout:
+            parts["input_dropout"] = checked.input_dropout
         offloaded = getattr(learner, "offloaded", None)
         folder = None if offloaded is None else offloaded.folder
         make: Any = cls

@@ -77,7 +77,7 @@ def _for_onednn(left: Tensor, right: Tensor) -> bool:
 
 
 def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return ``x @ weight.t() + bias``; either may be a transposed view, and is not copied."""
+    """Return ``x @ weight.t() + bias``; of a transposed ``x`` the operator makes a copy."""
     found: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return found
 
