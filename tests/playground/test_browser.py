@@ -3,45 +3,27 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 import time
 
 import numpy as np
 import pytest
+from tests import chromium
 from tests.playground.drawings import DIGITS, SIGNS, drawing
 
 from sffa.playground.networks import ALGORITHMS, reading
 from sffa.playground.page import write_page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'playground' is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not here"),
-    pytest.mark.timeout(240),
-]
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--disable-dev-shm-usage", "--window-size=1280,900", "--force-prefers-reduced-motion"),
-)
+pytestmark = [*chromium.MARKS, pytest.mark.timeout(240)]
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    from selenium.webdriver.chrome.service import Service
-
-    options = selenium.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = selenium.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
+    flags = ("--window-size=1280,900", "--force-prefers-reduced-motion")
+    with chromium.chromium(tmp_path_factory.mktemp("profile"), flags) as driver:
+        yield driver
 
 
 def resize(browser, width=1280, height=900, mobile=False):

@@ -3,42 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 
 import pytest
+from tests import chromium
 from tests.report import made
 
 from sffa.report import write
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not here"),
-    pytest.mark.timeout(180),
-]
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--disable-dev-shm-usage", "--window-size=1200,900"),
-)
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytestmark = [*chromium.MARKS, pytest.mark.timeout(180)]
 NASTY = "<script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    from selenium.webdriver.chrome.service import Service
-
-    options = selenium.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = selenium.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
+    flags = ("--window-size=1200,900",)
+    with chromium.chromium(tmp_path_factory.mktemp("profile"), flags) as driver:
+        yield driver
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from sffa.bench.processes import in_a_process
 from sffa.bench.shape import Shape
-from sffa.errors import ConfigurationError
 
 MLP = "mlp, torch alone"
 BESIDE = "mlp, beside sffa"
@@ -61,7 +60,8 @@ def measure_alone(
     taken: dict[str, list[_Times]] = {name: [] for name in (MLP, *names)}
     for _ in range(turns):
         for name, results in taken.items():
-            results.append(_in_a_process(name, shape, threads, seconds))
+            order = {"threads": threads, "time": seconds}
+            results.append(in_a_process("sffa.bench.alone", name, shape, **order))
     return [
         Alone(
             name,
@@ -87,21 +87,6 @@ def _compared(
     ]
     median = statistics.median(one for one, _ in times)
     return median, statistics.median(one / other for one, other in times)
-
-
-def _in_a_process(name: str, shape: Shape, threads: int, seconds: float) -> _Times:
-    order = json.dumps({"name": name, "shape": asdict(shape), "threads": threads, "time": seconds})
-    done = subprocess.run(
-        [sys.executable, "-m", "sffa.bench.alone", order],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    if done.returncode:
-        raise ConfigurationError(f"measuring '{name}' failed: {done.stderr.strip()[-300:]}")
-    result: _Times = json.loads(done.stdout)
-    return result
 
 
 def _medians(call: Callable[[], object], seconds: float) -> list[float]:

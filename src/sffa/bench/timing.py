@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sffa.bench.contenders import CONTENDERS
+from sffa.bench.processes import in_a_process
 from sffa.bench.shape import Shape
 from sffa.errors import ConfigurationError
 from sffa.memory import peak_mb, restart_peak
@@ -85,17 +85,7 @@ def _interleave(
 
 def peak_memory(name: str, shape: Shape, steps: int = 3) -> float:
     """Return the megabytes a contender's training adds at its peak, in a process of its own."""
-    order = json.dumps({"name": name, "shape": asdict(shape), "steps": steps})
-    done = subprocess.run(
-        [sys.executable, "-m", "sffa.bench.timing", order],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    if done.returncode:
-        raise ConfigurationError(f"measuring '{name}' failed: {done.stderr.strip()[-300:]}")
-    return float(done.stdout)
+    return float(in_a_process("sffa.bench.timing", name, shape, steps=steps))
 
 
 def _peak_of(name: str, shape: Shape, steps: int) -> float:

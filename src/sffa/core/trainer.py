@@ -40,7 +40,6 @@ from sffa.core.seeds import generator
 from sffa.core.trainer_files import TrainerFiles
 from sffa.errors import (
     ConfigurationError,
-    DataError,
     nearest,
 )
 from sffa.extension import name_of
@@ -484,11 +483,7 @@ class Trainer(TrainerFiles):
         if new:
             self.add_classes(new)
         if self.standardise and not self.learner.standardised and not self.epochs_done:
-            if examples.x[0].numel() != self.learner.inputs:
-                raise DataError(
-                    f"expected examples of {self.learner.inputs} features, got a batch of shape "
-                    f"{tuple(examples.x.shape)}"
-                )
+            self.learner.check_features(examples.x)
             self.learner.standardise(*scale_of(examples.x.cpu().numpy()))
 
     def _check_growth(self) -> None:
