@@ -43,7 +43,7 @@ from sffa.cli.options import (
     widths,
 )
 from sffa.cli.signals import terminable
-from sffa.core import Callback, Epoch, Network, NetworkConfig, Progress, Trainer
+from sffa.core import Callback, Epoch, NetworkConfig, Progress, Trainer
 from sffa.core.presets import COMPARED, is_network
 from sffa.data import Dataset, load
 from sffa.environment import describe
@@ -208,8 +208,7 @@ class Training(Callback):
                 f"{path} was trained on {notes.dataset}, not on {data.name}: leave --dataset out"
             )
         trainer = Trainer.load(path, use_device(device))
-        if isinstance(trainer.learner, Network):
-            trainer.learner.backend = config.backend
+        trainer.learner.use_backend(config.backend)
         return cls(config, data, trainer, notes.history)
 
     def go(self, out: Path, records: Path, tensorboard: Path | None, keep_state: bool) -> None:

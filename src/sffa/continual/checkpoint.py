@@ -15,7 +15,7 @@ from torch import Tensor
 from sffa.continual.config import ContinualConfig, current_options
 from sffa.continual.options import own
 from sffa.continual.result import Result
-from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.strategies.base import Strategy
 from sffa.continual.stream import AnyStream
 from sffa.core import Trainer
 from sffa.core.training_state import said
@@ -120,7 +120,7 @@ def branch(
     _same(path, found.continual, identity, FREE)
     if found.position.entered or found.position.experience == 0:
         raise ConfigurationError(f"{path} is not the end of an experience: nothing to branch from")
-    parts = strategy.parts if isinstance(strategy, Combined) else [strategy]
+    parts = strategy.members
     theirs, ours = (_parts(config) for config in (found.continual.config, identity["config"]))
     several = len(theirs) > 1
     for part, mine in zip(parts, ours, strict=True):
@@ -252,7 +252,7 @@ class _Notes(BaseModel):
 def _check_state(path: Path, strategy: Strategy, trainer: Trainer, stream: AnyStream) -> None:
     """Refuse a strategy's tensors that do not go with the weights, or with the stream."""
     shapes = {name: p.shape for name, p in trainer.learner.named_parameters()}
-    for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:
+    for part in strategy.members:
         for kind, tensors in part.parameter_state.items():
             for name, tensor in tensors.items():
                 if tensor.shape != shapes.get(name):

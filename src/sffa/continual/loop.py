@@ -17,7 +17,7 @@ from sffa.continual.evaluation import evaluate, is_met
 from sffa.continual.old_callbacks import old_callbacks
 from sffa.continual.result import Result
 from sffa.continual.run_files import RunFiles
-from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.strategies.base import Strategy
 from sffa.continual.strategies.registry import describe, make_strategy
 from sffa.continual.stream import AnyStream, Data, Experience, Stream
 from sffa.continual.streams.iterated import Adapted, as_stream
@@ -269,9 +269,9 @@ class ContinualRun(RunFiles):
         except StopTraining:
             self._stop(started)
         except DivergedError as error:
-            loss = str(error).partition(" after")[0]
             raise ConfigurationError(
-                f"{loss} in experience {experience.index}: lower lr, or the strength of "
+                f"the loss is {error.loss} in experience {experience.index}: lower lr, or the "
+                f"strength of "
                 f"{self.config.method}"
             ) from None
         self.finish(experience, started)
@@ -465,7 +465,7 @@ def _described(
     if strategy is not None:
         told["method"], own = describe(strategy)
         told["options"] = {**own, **options}
-        for part in strategy.parts if isinstance(strategy, Combined) else [strategy]:
+        for part in strategy.members:
             note_source(type(part))
     if learner is not None:
         kind = type(learner)

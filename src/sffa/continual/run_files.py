@@ -17,7 +17,7 @@ from sffa.continual.result import Result
 from sffa.continual.strategies.base import Strategy
 from sffa.continual.stream import AnyStream
 from sffa.continual.undeclared import changed
-from sffa.core import Learner, Network, Trainer
+from sffa.core import Learner, Trainer
 from sffa.core.optimizer import source_of
 from sffa.errors import SFFAWarning
 from sffa.extension import name_of
@@ -97,8 +97,7 @@ class RunFiles:
         if "count" in own:
             self.scale.count = float(own["count"])
             self.scale.mean, self.scale.squares = own["mean"].numpy(), own["squares"].numpy()
-        if isinstance(self.learner, Network):
-            self.learner.backend = self.config.backend
+        self.learner.use_backend(self.config.backend)
 
 
 def _tensors(scale: RunningScale) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from sffa.continual.strategies.base import Combined, Strategy
+from sffa.continual.strategies.base import Strategy
 from sffa.core import Learner
 
 _KEPT = {"seed", "batch_size", "parameter_state", "buffers"}
@@ -18,7 +18,7 @@ _PLAIN = (str, bytes, int, float, complex, type(None), type, np.generic, np.dtyp
 
 def digests(strategy: Strategy, learner: Learner) -> dict[str, str]:
     """Return a digest of each attribute that no checkpoint holds, by ``Class.attribute``."""
-    parts = strategy.parts if isinstance(strategy, Combined) else [strategy]
+    parts = strategy.members
     return {
         f"{type(part).__name__}.{name}": _digest(value, learner)
         for part in parts

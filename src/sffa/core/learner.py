@@ -229,6 +229,9 @@ class Learner(nn.Module, ABC):
         """Whether numba's loops are at work here, so that others may use them too."""
         return False
 
+    def use_backend(self, name: str) -> None:
+        """Take a backend of `sffa.kernels` from now on; a learner that has none stays as it is."""
+
     def prepare(self, x: Tensor | Array) -> Tensor:
         """Flatten a batch to (batch, inputs), move it to the device and standardise it."""
         tensor = tensor_of(x, self.device)

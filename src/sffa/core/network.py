@@ -425,6 +425,9 @@ class Network(Learner, kind="network"):
         """Whether numba's loops are at work here, so that others may use them too."""
         return self._backend().name == "numba"
 
+    def use_backend(self, name: str) -> None:  # noqa: D102
+        self.backend = name
+
     def _backend(self) -> Kernel:
         wanted = self.backend, self.device
         if self._kernel is None or self._kernel[0] != wanted:

@@ -464,7 +464,9 @@ class Trainer(TrainerFiles):
     def _finished(self, loss: float, started: float, watch: Watched) -> Epoch:
         """Return what an epoch came to; refuse a loss that is not finite."""
         if not np.isfinite(loss):
-            raise DivergedError(f"the loss is {loss} after epoch {self.epochs_done + 1}: lower lr")
+            raise DivergedError(
+                f"the loss is {loss} after epoch {self.epochs_done + 1}: lower lr", loss
+            )
         self.epochs_done += 1
         seconds = time.perf_counter() - started
         taken = {name: accuracy(self.learner, *pair) for name, pair in watch.items()}
@@ -507,7 +509,11 @@ class Trainer(TrainerFiles):
 
 
 class DivergedError(ConfigurationError):
-    """A loss that is no longer finite."""
+    """Training that ran away; ``loss`` is what it came to, if that is what told."""
+
+    def __init__(self, message: str, loss: float | None = None) -> None:
+        super().__init__(message)
+        self.loss = loss
 
 
 def _check_choice(name: str, given: object, known: Sequence[str]) -> None:

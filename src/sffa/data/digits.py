@@ -12,7 +12,6 @@ import numpy as np
 
 from sffa.data.dataset import Split
 
-TEST_SIZE = 360
 _SIZE = 1797
 # A bit for each example, set for those of the test split: train_test_split of scikit-learn with
 # random_state=0, stratified.

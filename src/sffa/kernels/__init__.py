@@ -100,7 +100,7 @@ def _alike(tensor: Tensor, other: Tensor) -> bool:
 
 
 def warm_up() -> float:
-    """Compile the numba backend's loops now and give the seconds it took; cached for next time.
+    """Compile the numba backend's loops, kept for next time; return the seconds it took.
 
     >>> seconds = warm_up()  # some ten the first time, then a part of one
     """

@@ -109,21 +109,21 @@ def _activity_of(total, energy, width, l1):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _add_term(aims, energy, activity, width, options, entropy, to_energy, pull):  # type: ignore[no-untyped-def]
+def _add_term(aims, energy, activity, width, options, entropy, to_energy, to_total):  # type: ignore[no-untyped-def]
     """Put the activity term into the slopes and return the loss with it.
 
-    ``pull`` (batch, candidates) is filled with the slopes by the sum of the latents.
+    ``to_total`` (batch, candidates) is filled with the slopes by the sum of the latents.
     """
     candidates, right, weight, sums = aims
     rights, wrongs = 1 / max(sums[1], TINY), 1 / max(sums[2], TINY)
     mean = 0.0
     for b in range(right.size):
         for c in range(candidates.shape[1]):
-            pull[b, c] = _F(0)
+            to_total[b, c] = _F(0)
             if candidates[b, c] >= 0:
-                pull[b, c] = _counts(weight, b) * (rights if c == right[b] else wrongs)
+                to_total[b, c] = _counts(weight, b) * (rights if c == right[b] else wrongs)
                 own = _activity_of(activity[b, c], energy[b, c], width, options.l1)
-                mean += pull[b, c] * own
+                mean += to_total[b, c] * own
     push = np.exp(-options.alpha * mean)
     scale = _F(1 + push if options.term == MULTIPLY else 1)
     slope = -options.alpha * push * (entropy if options.term == MULTIPLY else 1.0)
@@ -131,12 +131,12 @@ def _add_term(aims, energy, activity, width, options, entropy, to_energy, pull):
         for c in range(candidates.shape[1]):
             to_energy[b, c, 0] *= scale
             to_energy[b, c, 1] *= scale
-            share = _F(slope / width) * pull[b, c]
+            share = _F(slope / width) * to_total[b, c]
             if not options.l1:
                 share /= 2 * _activity_of(activity[b, c], energy[b, c], width, False)
                 to_energy[b, c, 0] += share
                 to_energy[b, c, 1] += share
-            pull[b, c] = share if options.l1 else _F(0)
+            to_total[b, c] = share if options.l1 else _F(0)
     return entropy * (1 + push) if options.term == MULTIPLY else entropy + push
 
 

@@ -119,8 +119,8 @@ def render(
 
 
 def _of_streams(groups: Sequence[Cell]) -> list[Drawing]:
-    courses = [*draw.streams(groups), *draw.within(groups), *draw.costs(groups)]
-    return [*_some(draw.agreement(groups)), *courses]
+    along = [*draw.streams(groups), *draw.within(groups), *draw.costs(groups)]
+    return [*_some(draw.agreement(groups)), *along]
 
 
 def _theory() -> list[Drawing]:

@@ -21,7 +21,6 @@ from sffa.study.static import NEGATIVES, StaticConfig
 from sffa.vocabulary import CONTINUAL
 
 MOST_SEEDS = 100_000
-FILTERS = ("dataset", "scenario", "method", "algorithm")
 
 
 class Override(Strict):

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from sffa.core import Callback, Epoch, Network, Progress, Trainer
+from sffa.core import Callback, Epoch, Progress, Trainer
 from sffa.data import Dataset
 from sffa.errors import SFFAError
 from sffa.extension import references
@@ -67,8 +67,7 @@ class Unfinished(Callback):
             raise SFFAError(f"{path} was begun elsewhere")
         if begun.get("commit") != environment.get("commit"):
             begun = {**begun, "resumed_at": environment.get("commit")}
-        if isinstance(trainer.learner, Network):
-            trainer.learner.backend = config.backend
+        trainer.learner.use_backend(config.backend)
         history = [Epoch(**each) for each in notes["history"]]
         return cls(path, trainer, begun, history, float(notes["seconds"]))
 

@@ -156,6 +156,11 @@ class Strategy(StepHooks):
         """Refuse buffers that this strategy cannot have kept: anyone may write a checkpoint."""
 
     @property
+    def members(self) -> Sequence[Strategy]:
+        """The strategies that are at work: itself, or those of a `Combined`."""
+        return [self]
+
+    @property
     def megabytes(self) -> float:
         """What the strategy keeps, in 2**20 bytes."""
         return sum(t.numel() * t.element_size() for t in self.tensors().values()) / 2**20
@@ -173,6 +178,10 @@ class Combined(Strategy):
     def __init__(self, parts: Sequence[Strategy]) -> None:
         super().__init__()
         self.parts = list(parts)
+
+    @property
+    def members(self) -> Sequence[Strategy]:  # noqa: D102
+        return self.parts
 
     def join_run(self, seed: int, batch_size: int) -> None:  # noqa: D102
         super().join_run(seed, batch_size)

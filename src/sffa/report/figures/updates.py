@@ -48,7 +48,7 @@ def dynamics(alpha: float = ALPHA, steps: int = STEPS) -> Drawing:
 
 
 def _plane(axes: Axes, case: str, start: tuple[float, float], paths: dict[str, Path]) -> None:
-    looks: dict[str, Any] = {
+    styles: dict[str, Any] = {
         "closed form": {"color": BLUE, "marker": "o", "markersize": 5.5, "zorder": 2},
         "autograd, linear": {
             "color": VERMILION, "marker": "x", "linestyle": "none", "markersize": 4.5, "zorder": 4,
@@ -58,7 +58,7 @@ def _plane(axes: Axes, case: str, start: tuple[float, float], paths: dict[str, P
         },
     }  # fmt: skip
     for label, path in paths.items():
-        axes.plot(path.positive, path.negative, label=label, **looks[label])
+        axes.plot(path.positive, path.negative, label=label, **styles[label])
     axes.plot(*start, marker="*", markersize=11, color=INK, linestyle="none", label="start")
     axes.set(title=f"Case {case}: from ({start[0]:g}, {start[1]:g})", xlabel="Positive energy E")
     axes.margins(0.08)

@@ -22,14 +22,14 @@ _VALUES = ("examples", "accuracy", "loss", "experience")
 
 def within(cells: Sequence[Cell]) -> list[Drawing]:
     """Draw one figure for each dataset and scenario whose runs were tested within experiences."""
-    usable = [cell for cell in cells if not cell.static and len(courses(cell))]
+    usable = [cell for cell in cells if not cell.static and len(curves(cell))]
     places = list(dict.fromkeys((cell.dataset, cell.scenario) for cell in usable))
     return [
         _figure(place, [c for c in usable if (c.dataset, c.scenario) == place]) for place in places
     ]
 
 
-def courses(cell: Cell) -> Table:
+def curves(cell: Cell) -> Table:
     """Return examples, accuracy, loss and experience (runs, points, 4); runs of one length."""
     found = [rows for run in cell.runs if (rows := _points(run))]
     length = max((len(rows) for rows in found), default=0)
@@ -59,7 +59,7 @@ def _figure(place: tuple[str, str], cells: list[Cell]) -> Drawing:
         left, right = figure.subplots(1, 2)
         for cell in cells:
             rows += _lines(left, cell, cells, "accuracy") + _lines(right, cell, cells, "loss")
-        longest = max((courses(cell)[0] for cell in cells), key=len)
+        longest = max((curves(cell)[0] for cell in cells), key=len)
         ends = np.flatnonzero(np.diff(longest[:, 3]))
         for axes in (left, right):
             for end in ends:
@@ -85,7 +85,7 @@ def _figure(place: tuple[str, str], cells: list[Cell]) -> Drawing:
 
 
 def _lines(axes: Axes, cell: Cell, cells: list[Cell], value: str) -> list[dict[str, Any]]:
-    table = courses(cell)
+    table = curves(cell)
     x, values = table[0, :, 0], table[:, :, _VALUES.index(value)]
     mean, spread = values.mean(axis=0), values.std(axis=0, ddof=min(1, len(values) - 1))
     look = {**line_of(cell.method), "color": algorithm_term(cell.algorithm).colour}

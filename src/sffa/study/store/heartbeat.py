@@ -10,7 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sffa.study.store.store import LEASE, RENEW
+from sffa.study.store.store import LEASE
+
+_RENEW = "UPDATE runs SET lease = ? WHERE owner = ?"
 
 
 class Heartbeat:
@@ -41,7 +43,7 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self._over.wait(self._lease / 4):
             with suppress(sqlite3.Error), closing(self._connect()) as db, db:
-                db.execute(RENEW, (time.time() + self._lease, self._owner))
+                db.execute(_RENEW, (time.time() + self._lease, self._owner))
 
     def _connect(self) -> sqlite3.Connection:
         """Open the file if it is there; never make one."""

@@ -33,7 +33,6 @@ from sffa.study.store.sqlite_file import (
 
 LEASE = 60.0
 TRIES = 3
-RENEW = "UPDATE runs SET lease = ? WHERE owner = ?"
 _MARKS = ", ".join("?" for _ in COLUMNS)
 _OVER = "status IN ('done', 'failed')"
 
@@ -165,15 +164,6 @@ class Store:
             (owner, until, _now(), *run.key),
         )
         self._note(db, run.key, "claimed", owner)
-
-    def renew(self, owner: str, lease: float = LEASE) -> int:
-        """Put off the end of all leases of an owner; return how many it still holds."""
-        until = time.time() + lease
-        with self._write() as db:
-            held = db.execute("SELECT config_hash, seed FROM runs WHERE owner = ?", (owner,))
-            for key in held.fetchall():
-                self._leases.note(Key(*key), until, lease)
-            return db.execute(RENEW, (until, owner)).rowcount
 
     def finish(self, run: Run, owner: str, record: Record) -> bool:
         """Keep the record of a claimed run; False if the claim was lost to another meanwhile."""
