@@ -140,7 +140,8 @@ def _static(shown: Sequence[Cell]) -> Section | None:
     lacking = [d for d in planned if any((d, a) not in found for a in PAPER_ALGORITHMS)]
     parts = [
         "Best: the best test accuracy over epochs, as the paper counts. Selected: the test "
-        "accuracy of the epoch that was best on held-out training examples, the honest one."
+        "accuracy of the epoch that was best on held-out training examples, the honest one. Where "
+        "none were held out, the number of epochs was chosen before: the last epoch counts."
     ]
     if lacking:
         command = f"sffa reproduce rq1 --datasets {','.join(lacking)}"
