@@ -83,6 +83,7 @@ def test_the_command_says_how_many_agree_and_fails_if_one_does_not(
         invoke("study", "rerun", "r.csv")
     assert stopped.value.code == 1
     assert "2 equal, 0 within 2 standard deviations of their seeds, 1 apart" in said_before(stopped)
+    assert "mean difference -16.67 points [-88.38, +55.04]" in said_before(stopped)
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(home: Path) -> None:

@@ -165,6 +165,7 @@ def rerun(
     from sffa.report.drawing import table
     from sffa.study.rerun import WIDE
     from sffa.study.rerun import rerun as again
+    from sffa.study.statistics import summarise
 
     use_data_dir(data_dir)
     if out is not None:
@@ -184,6 +185,9 @@ def rerun(
         f"{counts['equal']} equal, {counts['within']} within {WIDE} standard deviations of their "
         f"seeds, {counts['apart']} apart, {counts['open']} open: too few seeds to say"
     )
+    mean = summarise([one.difference for one in found])
+    if mean is not None and (between := mean.interval()) is not None:
+        print(f"mean difference {mean.mean:+.2f} points [{between[0]:+.2f}, {between[1]:+.2f}]")
     if counts["apart"]:
         raise typer.Exit(1)
 
