@@ -88,7 +88,7 @@ def test_a_trainer_that_cannot_work_is_refused(options, reason):
 
 @pytest.mark.parametrize("options", [{"negatives": "hard"}, {"schedule": "greedy"}])
 def test_back_propagation_has_neither_negatives_nor_a_greedy_schedule(options):
-    with pytest.raises(ConfigurationError, match="back-propagation has no negatives"):
+    with pytest.raises(ConfigurationError, match="Backprop has no negatives"):
         Trainer(make("bp", 4, hidden=(8,), classes=range(2)), **options)
 
 

@@ -104,7 +104,7 @@ def reproduce(
     use_data_dir(data_dir)
     if (from_ or out) and not compare_:
         raise ConfigurationError("--from and --out go with --compare")
-    part = _Part(tuple(map(_words, (datasets, scenarios, methods, algorithms))), seeds)
+    part = _Filter(tuple(map(_words, (datasets, scenarios, methods, algorithms))), seeds)
     asked = settings(sets or [])
     chosen = part.of(_studies(study, allow_imports or part.classes(asked)), asked)
     files = _Files(store, import_, export)
@@ -113,17 +113,17 @@ def reproduce(
         show_comparison(records, out or [])
         return
     files.check(chosen)
-    crew = _Crew(executor, workers, threads, address)
-    check_executor(*crew)
+    options = _ExecutorOptions(executor, workers, threads, address)
+    check_executor(*options)
     for one in chosen:
         if dry_run:
-            _foretell(one, files, crew)
+            _print_plan(one, files, options)
         else:
-            _carry_out(one, files, crew, retry_failed)
+            _carry_out(one, files, options, retry_failed)
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Filter:
     """Which part of a study is asked for: words for dataset, scenario, method and algorithm."""
 
     words: tuple[list[str] | None, ...]
@@ -197,7 +197,7 @@ class _Files:
         return kept
 
 
-class _Crew(NamedTuple):
+class _ExecutorOptions(NamedTuple):
     """Who does the runs: the executor, its workers, their threads, where it is."""
 
     executor: str
@@ -228,20 +228,20 @@ def _prepare(store: Store, study: Study, csv: Path | None, retry_failed: bool) -
         _say(f"{store.retry_failed(study.runs())} failed runs will be tried again")
 
 
-def _carry_out(study: Study, files: _Files, crew: _Crew, retry_failed: bool) -> None:
+def _carry_out(study: Study, files: _Files, options: _ExecutorOptions, retry_failed: bool) -> None:
     """Run what is missing of a study, and export what there is, also if that is not all."""
     study.runs()  # refuses what cannot be run before there is a store
     with Store(files.place(study)) as store:
         _prepare(store, study, files.csv, retry_failed)
         try:
-            _run(study, store, crew)
+            _run(study, store, options)
         except StudyError:
             _export(study, store, files)
             raise
         _export(study, store, files)
 
 
-def _run(study: Study, store: Store, crew: _Crew) -> None:
+def _run(study: Study, store: Store, options: _ExecutorOptions) -> None:
     """Run what is missing, and say in the end what is not there."""
     runs = study.runs()
     missing = _missing(runs, store.statuses())
@@ -254,21 +254,21 @@ def _run(study: Study, store: Store, crew: _Crew) -> None:
     check_data(known, needed)
     check_code(known)
     if any(run.values["dataset"] not in absent for run in missing):
-        hands = make_executor(
-            crew.executor,
-            workers=crew.workers,
-            threads=crew.threads,
-            address=crew.address,
+        runner = make_executor(
+            options.executor,
+            workers=options.workers,
+            threads=options.threads,
+            address=options.address,
             unfinished=Path(store.path).with_suffix(".unfinished"),
         )
         with terminable(), LiveView(study.name, store.records(), Console(stderr=True)) as view:
             try:
-                Campaign(store, wanted, hands, on_change=view).go()
+                Campaign(store, wanted, runner, on_change=view).go()
             except KeyboardInterrupt:
                 _say(f"{_count(store, runs)}; the same command goes on from here", "yellow")
                 raise
     _say(_count(store, runs))
-    _complain(store, runs, absent)
+    _raise_if_incomplete(store, runs, absent)
 
 
 def _missing(runs: Sequence[Run], statuses: Mapping[Key, str]) -> list[Run]:
@@ -282,7 +282,7 @@ def _count(store: Store, runs: Sequence[Run]) -> str:
     return f"{statuses.count('done')} of {len(runs)} runs done{failed}, in {store.path}"
 
 
-def _complain(store: Store, runs: Sequence[Run], absent: dict[str, str]) -> None:
+def _raise_if_incomplete(store: Store, runs: Sequence[Run], absent: dict[str, str]) -> None:
     """Raise if anything that was asked for is not there."""
     failed = [record for record in store.records(runs) if record.status == "failed"]
     if failed:
@@ -310,7 +310,7 @@ def _export(study: Study, store: Store, files: _Files) -> None:
     _say(f"{count} records in {target}")
 
 
-def _foretell(study: Study, files: _Files, crew: _Crew) -> None:
+def _print_plan(study: Study, files: _Files, options: _ExecutorOptions) -> None:
     """Print how many runs there are, how many are missing, and how long those may take."""
     runs = study.runs()
     path = files.place(study)
@@ -322,7 +322,7 @@ def _foretell(study: Study, files: _Files, crew: _Crew) -> None:
             statuses = {**store.statuses(), **statuses}
     missing = _missing(runs, statuses)
     elsewhere = [] if records else committed()
-    slots = 1 if crew.executor == "serial" else layout(crew.workers, crew.threads).workers
+    slots = 1 if options.executor == "serial" else layout(options.workers, options.threads).workers
     seconds, unknown = Estimator(records or elsewhere).total(missing, slots)
     known = len(missing) - unknown
     text = f"{study.name}: {len(runs)} runs, {len(missing)} missing"

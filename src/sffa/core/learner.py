@@ -98,7 +98,7 @@ class Learner(nn.Module, ABC):
         return loss.detach()
 
     def threads(self, batch: int) -> AbstractContextManager[None]:
-        """Return what a step, or a prediction, is made in; here torch's own threads."""
+        """Return the context that sets the threads of a step or a prediction; here torch's own."""
         return nullcontext()
 
     @abstractmethod

@@ -116,7 +116,7 @@ class Trainer(TrainerFiles):
         _check_choice("schedule", schedule, SCHEDULES)
         if not learner.contrastive and (negatives != "all" or schedule != "online"):
             raise ConfigurationError(
-                "back-propagation has no negatives and no greedy schedule: "
+                f"{type(learner).__name__} has no negatives and no greedy schedule: "
                 "leave negatives='all' and schedule='online'"
             )
         if isinstance(optimizer, Optimizer):
