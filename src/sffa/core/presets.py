@@ -76,7 +76,7 @@ COMPARED = ("sffa", "ffa", "bp", "sffa-gated", "sffa-contrast")
 
 
 def preset_of(algorithm: str) -> Preset:
-    """Return the preset of a name; that of a ``module:Class`` has denser codes in streams at most."""
+    """Return the preset of a name; of a ``module:Class``, denser codes in streams at most."""
     if is_reference(algorithm):
         kind = import_class(algorithm, Learner)  # type: ignore[type-abstract]
         return Preset({"algorithm": "sffa"}, _STREAM) if kind.contrastive else Preset(None)
