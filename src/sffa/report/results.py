@@ -44,8 +44,7 @@ INTRODUCTION = (
     "the classes: the mean difference and its 95 % t interval in brackets, in **bold** where "
     "p < 0.05 after Holm's correction for all tests of the table. A seed stands for the same bits "
     "on one machine, backend and number of threads; elsewhere rounding differs, and training "
-    "amplifies it: one run (Split-MNIST, Task IL, SI, SFFA, seed 1) came to 96.28 % on one "
-    "processor and to 95.33 % on another."
+    "amplifies it: `sffa study rerun` says by how much."
 )
 
 
