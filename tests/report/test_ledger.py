@@ -29,7 +29,10 @@ def runs(algorithm: str, seeds: tuple[int, ...]) -> list[Run]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    about = {"finished": "2026-11-16T04:15:53+00:00", "environment": {"commit": "abcdef0123+"}}
+    about = {
+        "finished": "2026-11-16T04:15:53+00:00",
+        "environment": {"commit": "abcdef0123+", "machine": {"cpu": "Intel(R) Xeon(R) Processor"}},
+    }
     good = [
         result_of(run, metrics={"acc": 90.0 + n / 10}, **about)
         for n, run in enumerate(runs("sffa", (0, 1, 4)))
@@ -69,7 +72,7 @@ def test_a_row_says_what_came_of_it_when_from_what_and_how(
 ) -> None:
     assert row(rows, "SFFA")[4:] == [
         *("90.03 ± 0.24", "90.10 ± 0.06", "3", "within two errors (+0.07)", "0"),
-        *("2026-11-16", "abcdef01"),
+        *("2026-11-16", "abcdef01", "Intel Xeon"),
         "sffa reproduce rq2 --datasets split-mnist --scenarios class --methods replay "
         "--algorithms sffa --seeds 0,1,4",
     ]

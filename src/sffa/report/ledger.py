@@ -28,13 +28,13 @@ _STUDIES = {
     "remember-scenarios": "Domain and Task IL without stored examples",
 }
 _TITLES = ("Dataset", "Scenario", "Method", "Algorithm", "Paper", "Ours", "Seeds", "Verdict")
-_ABOUT = ("Failed", "Date", "Commit", "Command")
+_ABOUT = ("Failed", "Date", "Commit", "Processor", "Command")
 _SAME = {"same": "within two errors", "better": "better", "worse": "worse"}
 INTRODUCTION = (
     "Every cell of the studies, done or not: the paper's number, ours (mean ± standard error over "
-    "seeds, in percent), the verdict with the difference, failed runs, and the day, the commit and "
-    "the command of the runs. Of RQ1 it is the best epoch, as the paper counts, of streams the "
-    "accuracy at the end. Two errors are wide where seeds are few: read the difference. A commit "
+    "seeds, in percent), the verdict with the difference, failed runs, and the day, the commit, "
+    "the processor and the command of the runs. Of RQ1 it is the best epoch, as the paper counts, "
+    "else the accuracy that counts at the end. Two errors are wide where seeds are few: read the difference. A commit "
     "with + had changed files."
 )
 
@@ -94,6 +94,7 @@ def _row(study: str, run: Run, cell: Cell | None) -> list[str]:
         _failures(cell),
         _span(one.finished[:10] for one in runs),
         _span(str(one.environment.get("commit") or "")[:8] for one in runs),
+        _span(_processor(one) for one in runs),
         _command(study, run, seeds or [*STUDIES[study].seeds]),
     ]
 
@@ -102,8 +103,9 @@ def _compared(run: Run, cell: Cell | None) -> Comparison | None:
     """Return a cell beside the paper's number, which is of the preset and of no other settings."""
     if cell is None:
         return None
-    found = cell.compare(main_metric(cell.scenario))
-    return replace(found, paper=None, paper_sem=None) if _settings(run) else found
+    if _settings(run):
+        return replace(cell.compare("acc"), paper=None, paper_sem=None)
+    return cell.compare(main_metric(cell.scenario))
 
 
 def _verdict(line: Comparison | None) -> tuple[str, ...]:
@@ -132,6 +134,12 @@ def _failures(cell: Cell | None) -> str:
 def _span(values: Iterable[str]) -> str:
     """Return distinct values, in the order of the runs."""
     return ", ".join(dict.fromkeys(value for value in values if value)) or NONE
+
+
+def _processor(run: Record) -> str:
+    machine = run.environment.get("machine")
+    name = str(machine.get("cpu") or "") if isinstance(machine, dict) else ""
+    return name.replace("(R)", "").removesuffix(" Processor")
 
 
 def _command(study: str, run: Run, seeds: Sequence[int]) -> str:
