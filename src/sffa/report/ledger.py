@@ -34,8 +34,8 @@ INTRODUCTION = (
     "Every cell of the studies, done or not: the paper's number, ours (mean ± standard error over "
     "seeds, in percent), the verdict with the difference, failed runs, and the day, the commit, "
     "the processor and the command of the runs. Of RQ1 it is the best epoch, as the paper counts, "
-    "else the accuracy that counts at the end. Two errors are wide where seeds are few: read the difference. A commit "
-    "with + had changed files."
+    "else the accuracy at the end. Two errors are wide where seeds are few: read the difference. "
+    "A commit with + had changed files."
 )
 
 
