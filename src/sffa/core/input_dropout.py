@@ -14,7 +14,7 @@ def with_gaps(x: Tensor, share: float, mean: Tensor, rng: np.random.Generator) -
     units: a hidden value says what an input says on average, which is zero once standardised.
 
     >>> rng = np.random.default_rng(0)
-    >>> gaps = with_gaps(torch.ones(40, 50), 0.25, torch.zeros(1), rng)
+    >>> gaps = with_gaps(torch.ones(200, 500), 0.25, torch.zeros(1), rng)
     >>> round(1 - gaps.mean().item(), 2)
     0.25
     """
